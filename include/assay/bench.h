@@ -1,0 +1,96 @@
+/* assay/bench.h: how a workload is written in C.
+ *
+ * A driver is one C file that defines `assay_workload`. assay compiles it together with the sources that it
+ * exercises, once for the baseline and once for each candidate, and drives the programs in turn.
+ *
+ *     #include <assay/bench.h>
+ *     #include "decode.h"
+ *
+ *     struct state { unsigned char *in, *out; size_t size; };
+ *
+ *     static void *setup(struct assay_bench *b)
+ *     {
+ *         struct state *s = calloc(1, sizeof *s);
+ *         s->size = assay_param_u64(b, "block", 4096);
+ *         s->in = malloc(s->size);
+ *         s->out = malloc(s->size);
+ *         assay_fill_text(b, s->in, s->size);
+ *         assay_bytes_per_iteration(b, s->size);       // optional: throughput
+ *         return s;
+ *     }
+ *     static void run(void *state, uint64_t iterations) // the only part that is timed
+ *     {
+ *         struct state *s = state;
+ *         for (uint64_t i = 0; i < iterations; i++) {
+ *             decode(s->out, s->in, s->size);
+ *             assay_keep(s->out);
+ *         }
+ *     }
+ *     static void output(void *state, struct assay_bench *b) // called after run(): what must stay equal
+ *     {
+ *         struct state *s = state;
+ *         assay_output(b, "decoded", s->out, s->size);
+ *     }
+ *     const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output};
+ *
+ * run() should neither allocate nor print nor enter the kernel: what it does beside the work is timed as work.
+ * Everything random must come from assay_random() or the fill functions: they give each variant the same data.
+ */
+#ifndef ASSAY_BENCH_H
+#define ASSAY_BENCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct assay_bench;
+
+struct assay_workload {
+	/* Makes the inputs. Called once in each process. May call assay_fail(). */
+	void *(*setup)(struct assay_bench *bench);
+	/* Does the work `iterations` times. */
+	void (*run)(void *state, uint64_t iterations);
+	/* Hands over, by assay_output(), everything that the work produced. Called after at least one run(). */
+	void (*output)(void *state, struct assay_bench *bench);
+	/* Optional: runs the code on edge inputs (empty, one element, unaligned, longest, malformed) and hands over what it
+	 * produced by assay_output(). Never timed. */
+	void (*edges)(void *state, struct assay_bench *bench);
+	void (*teardown)(void *state); /* optional */
+};
+
+/* Defined by the driver. */
+extern const struct assay_workload assay_workload;
+
+/* A parameter's value: from the project file, or `fallback` when it gives none. */
+const char *assay_param(struct assay_bench *bench, const char *name, const char *fallback);
+uint64_t assay_param_u64(struct assay_bench *bench, const char *name, uint64_t fallback);
+
+/* Hands over a result. `label` names it in messages: "frame", "digest of edge 3". */
+void assay_output(struct assay_bench *bench, const char *label, const void *data, size_t size);
+
+/* Ends the process: the workload can't run. One sentence. */
+void assay_fail(struct assay_bench *bench, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* How many bytes one iteration processes, for throughput in the report. */
+void assay_bytes_per_iteration(struct assay_bench *bench, uint64_t size_bytes);
+
+/* Data by seed: the same in every variant of a run. */
+uint64_t assay_random(struct assay_bench *bench);
+void assay_fill_random(struct assay_bench *bench, void *data, size_t size);   /* incompressible */
+void assay_fill_text(struct assay_bench *bench, void *data, size_t size);     /* words, like prose and logs: compresses about 2:1 to 4:1 */
+void assay_fill_literals(struct assay_bench *bench, void *data, size_t size); /* skewed bytes without repeats: entropy coding only */
+
+/* Makes the compiler believe that the memory behind `pointer` is read and written here. */
+static inline void assay_keep(const void *pointer)
+{
+	__asm__ volatile("" : : "g"(pointer) : "memory");
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/* Text and paths: small pure helpers. Results live in the arena that is given. */
+#ifndef ASSAY_BASE_TEXT_H
+#define ASSAY_BASE_TEXT_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool text_starts(const char *text, const char *prefix);
+bool text_ends(const char *text, const char *suffix);
+bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
+
+/* "dir/name", or `name` alone when it is absolute or `dir` is NULL or empty. */
+char *path_join(struct arena *arena, const char *dir, const char *name);
+/* Lexical clean-up of "a/./b//../c" to "a/c"; symbolic links are not looked at. */
+char *path_clean(struct arena *arena, const char *path);
+/* `path` relative to `root` when it lies under it (both absolute and clean), else NULL. "." for the root itself. */
+const char *path_under(const char *path, const char *root);
+char *path_dir(struct arena *arena, const char *path); /* "." when there is no slash */
+const char *path_base(const char *path);
+
+/* One word for a POSIX shell, quoted only when it needs to be. */
+char *shell_quote(struct arena *arena, const char *word);
+/* Words as a POSIX shell splits them: quotes and backslashes, no expansion. False: a quote is left open. */
+bool shell_split(struct arena *arena, const char *text, struct string_list *ret_words);
+char *text_join(struct arena *arena, const struct string_list *words, const char *separator);
+/* The last `lines` lines of `text`, without a trailing newline. */
+char *text_tail(struct arena *arena, const char *text, size_t lines);
+
+/* FNV-1a, 64 bits: names and small keys, not for data that an adversary chooses. */
+unsigned long long text_hash(const void *data, size_t size, unsigned long long seed);
+#define TEXT_HASH_SEED 14695981039346656037ull
+
+#endif

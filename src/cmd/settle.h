@@ -1,0 +1,31 @@
+/* Drives hypotheses up the ladder of proof: the one place that knows the order of the rungs.
+ *
+ * Each trial stops at the first rung that settles it. A trial that fails is recorded as such and the next one begins.
+ */
+#ifndef ASSAY_CMD_SETTLE_H
+#define ASSAY_CMD_SETTLE_H
+
+#include "base/err.h"
+#include "model/session.h"
+
+struct settle_options {
+	enum rung to_rung;    /* RUNG_TIME: as far as it goes; no rung after this one is asked */
+	bool measure_anyway;  /* ask the remaining rungs too; the verdict then comes from the measurement */
+	double alpha, margin; /* fractions: 0.01 */
+	double budget_s;      /* for each trial, and again for each control */
+	uint64_t seed;
+	struct build_config_list configs; /* at least one */
+	/* Told as things happen; any of them may be NULL. */
+	void *context;
+	void (*trial_begins)(void *context, const struct trial *trial);
+	/* Where the trial's samples go; `is_control`: those of A against a copy of A. */
+	struct sample_sink (*samples)(void *context, const struct trial *trial, bool is_control);
+	void (*trial_done)(void *context, const struct trial *trial);
+};
+
+/* Every hypothesis of the run with every workload that compiles what it changes, every combination of parameters and
+ * every configuration. Fills run.trials and run.families. After Ctrl-C it returns ST_INTERRUPTED and everything that is
+ * settled stands. */
+MUST_CHECK enum status settle_all(struct session *session, const struct settle_options *options, struct err *err);
+
+#endif

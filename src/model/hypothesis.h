@@ -1,0 +1,30 @@
+/* A hypothesis: "this change makes that workload faster", with the claim's source and size. */
+#ifndef ASSAY_MODEL_HYPOTHESIS_H
+#define ASSAY_MODEL_HYPOTHESIS_H
+
+#include "model/finding.h"
+
+enum candidate_kind {
+	CANDIDATE_PATCH,  /* `text` is a unified diff against the tree, a/ b/ prefixes */
+	CANDIDATE_DEFINE, /* `text` is "X=Y" or "X": -DX=Y in every compile command of the workload */
+	CANDIDATE_FLAGS,  /* `text` is appended to every compile command of the workload */
+	CANDIDATE_CC,     /* `text` is another compiler */
+	CANDIDATE_NONE,   /* advice only: nothing to build */
+};
+
+struct hypothesis {
+	const char *id;    /* the finding's id, or "patch:NAME", "define:X=Y", … : unique in a run */
+	const char *title; /* one line for a table */
+	const char *claim; /* what was claimed and by whom; NULL: nothing was */
+	const struct finding *finding; /* NULL: no scan made it */
+	enum candidate_kind kind;
+	const char *text;
+	const char *contract; /* see finding.contract */
+	const char *deliberate; /* a decision of the project file that names it, or NULL */
+};
+LIST_OF(struct hypothesis *, hypothesis_list);
+
+const char *candidate_kind_name(enum candidate_kind kind); /* "patch" */
+bool candidate_kind_parse(const char *name, enum candidate_kind *ret_kind);
+
+#endif

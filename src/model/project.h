@@ -1,0 +1,56 @@
+/* What the project file says (assay.yaml), or what the command line says in its place. */
+#ifndef ASSAY_MODEL_PROJECT_H
+#define ASSAY_MODEL_PROJECT_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+
+struct param {
+	const char *name;
+	struct string_list values;
+};
+LIST_OF(struct param, param_list);
+
+struct workload {
+	const char *name;
+	const char *bench;          /* C driver (include/assay/bench.h), relative to project.dir; NULL for a command */
+	struct string_list sources; /* compiled together with it, relative to project.tree */
+	struct string_list flags;   /* for bench and sources, relative paths count from project.tree */
+	struct string_list libs;    /* for the link, after the objects: "-lm" */
+	struct param_list params;
+	unsigned line; /* in the project file, 0: from the command line */
+};
+LIST_OF(struct workload *, workload_list);
+
+/* One value for each parameter of a workload. */
+struct binding {
+	const char *name, *value;
+};
+LIST_OF(struct binding, binding_list);
+
+/* A claim to settle besides those of the scan. Exactly one of patch, define, flags, cc is set. */
+struct claimed {
+	const char *name, *patch, *define, *flags, *cc, *claim;
+	struct string_list workloads; /* names; empty: every workload that the change touches */
+};
+LIST_OF(struct claimed, claimed_list);
+
+struct decision {
+	const char *finding; /* a finding id, or a prefix of one that ends at a ':' */
+	const char *reason;
+};
+LIST_OF(struct decision, decision_list);
+
+struct project {
+	const char *dir;  /* absolute: the folder of assay.yaml, or the one that was named */
+	const char *tree; /* absolute: the source tree that is scanned, copied and patched; often dir itself */
+	const char *file; /* assay.yaml, or NULL when there is none */
+	const char *compile_commands; /* absolute, or NULL */
+	struct string_list scan;      /* files and folders that are scanned, relative to tree; empty: all */
+	struct workload_list workloads;
+	struct claimed_list hypotheses;
+	struct decision_list decisions;
+};
+
+#endif

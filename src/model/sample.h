@@ -1,0 +1,57 @@
+/* Samples: what measure gathers and judge reads. Times are in nanoseconds. */
+#ifndef ASSAY_MODEL_SAMPLE_H
+#define ASSAY_MODEL_SAMPLE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Causes, declared beforehand, for which a pair may be left out. Never a cause: its value. */
+enum { PAIR_MIGRATED = 1, PAIR_PREEMPTED = 2, PAIR_PAGE_FAULT = 4 };
+
+/* One baseline sample and one candidate sample, taken one right after the other. */
+struct pair {
+	uint32_t block; /* which pair of fresh processes, from 0 */
+	uint32_t index; /* within the block, from 0 */
+	bool candidate_first; /* the coin */
+	uint64_t iterations;  /* the same on both sides */
+	uint64_t baseline_ns, candidate_ns;
+	uint32_t baseline_flags, candidate_flags; /* PAIR_… */
+};
+LIST_OF(struct pair, pair_list);
+
+/* What is fixed before the first sample is taken. */
+struct plan {
+	uint64_t seed;
+	double alpha;     /* of this trial, after division by the family's size */
+	double margin;    /* 0.01: the smallest effect worth having, as a fraction */
+	double budget_s;  /* wall clock for this trial, starts and priming included */
+	uint64_t sample_target_ns; /* aimed at; a workload whose one iteration is longer has longer samples */
+	uint32_t pairs_per_block;  /* 0: from the cost of starting a process */
+	int cpu; /* both processes are pinned to it; -1: unpinned */
+};
+
+enum stop_reason { STOP_DECIDED, STOP_BUDGET, STOP_INTERRUPTED, STOP_FAILED };
+
+struct measurement {
+	struct plan plan;
+	struct pair_list pairs;
+	uint32_t blocks;
+	uint64_t iterations;
+	uint64_t bytes_per_iteration; /* as the workload declares; 0: it doesn't */
+	double measured_s, elapsed_s; /* inside samples; in all */
+	enum stop_reason stop;
+	const char *failure; /* with STOP_FAILED: which variant, what it said */
+	bool candidate_failed; /* with STOP_FAILED: it was the candidate */
+	bool stationary; /* the first third's interval overlaps the rest's */
+};
+
+/* Where samples go while they are taken. A failing sink ends nothing: measure reports it once and goes on. */
+struct sample_sink {
+	enum status (*put)(void *context, const struct pair *pair, struct err *err);
+	void *context;
+};
+
+#endif

@@ -1,0 +1,31 @@
+/* What one invocation works with; handed to every stage. Nothing global. */
+#ifndef ASSAY_MODEL_SESSION_H
+#define ASSAY_MODEL_SESSION_H
+
+#include "model/compdb.h"
+#include "model/run.h"
+
+#include <signal.h>
+
+/* Progress of long work. `seconds_left` below 0: unknown. May be called often; the receiver thins it out. */
+struct progress {
+	void (*tick)(void *context, const char *what, double done, double total, double seconds_left);
+	void *context;
+};
+
+struct session {
+	struct arena arena; /* the session's lifetime */
+	struct project project;
+	struct compdb commands;
+	struct run run;
+	struct progress progress;
+	const volatile sig_atomic_t *interrupted; /* never NULL; non-zero: stop soon, keep what is done */
+	unsigned jobs;       /* processes for scan and build, at least 1 */
+	const char *workdir; /* absolute: private copies, objects, programs; removed at the end */
+};
+
+void session_progress(const struct session *session, const char *what, double done, double total, double seconds_left);
+/* Records one sentence about something that went wrong while the rest goes on. Copies the text. */
+void session_note(struct session *session, const char *where, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

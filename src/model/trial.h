@@ -1,0 +1,110 @@
+/* A trial: hypothesis x workload x build configuration, with what settled it. */
+#ifndef ASSAY_MODEL_TRIAL_H
+#define ASSAY_MODEL_TRIAL_H
+
+#include "model/difference.h"
+#include "model/hypothesis.h"
+#include "model/project.h"
+#include "model/sample.h"
+#include "model/variant.h"
+
+enum verdict {
+	VERDICT_NONE, /* not settled yet */
+	VERDICT_FASTER,
+	VERDICT_SLOWER,
+	VERDICT_NO_EFFECT,
+	VERDICT_MIXED, /* of a family only */
+	VERDICT_INCONCLUSIVE,
+	VERDICT_WRONG_RESULTS,
+	VERDICT_NOT_BUILT,
+	VERDICT_NOT_REACHED,
+	VERDICT_DELIBERATE,
+	VERDICT_FAILED,
+};
+
+enum rung { RUNG_NONE, RUNG_BUILT, RUNG_TOKENS, RUNG_CODE, RUNG_INTENT, RUNG_REACH, RUNG_OUTPUTS, RUNG_TIME };
+
+enum step_result {
+	STEP_PASSED,  /* asked, does not settle it */
+	STEP_SETTLED, /* asked, settles it */
+	STEP_SKIPPED, /* not asked, `text` says why */
+};
+
+/* One rung as it was climbed. */
+struct step {
+	enum rung rung;
+	enum step_result result;
+	const char *text; /* the evidence, one sentence */
+	double seconds;
+};
+LIST_OF(struct step, step_list);
+
+/* A number under its proper name, for both sides; or "not available" with the reason. */
+struct counter {
+	const char *name; /* "instructions (valgrind, emulated CPU)" */
+	const char *unit; /* "per iteration" */
+	double baseline, candidate;
+	const char *unavailable; /* NULL: the numbers hold; else why they don't exist and what would help */
+};
+LIST_OF(struct counter, counter_list);
+
+/* theta = median of ln(t_candidate / t_baseline); low and high bound it with the trial's alpha at any stopping time. */
+struct effect {
+	bool known;
+	double theta, low, high; /* natural logarithms; low may be -INFINITY, high INFINITY */
+	const char *population;  /* "as built", "over layouts" */
+};
+
+struct control {
+	bool done;
+	bool quiet;  /* false: A against a copy of A differs, nothing may be judged */
+	double floor; /* 95th percentile of |theta| under random signs, natural logarithm */
+	struct effect effect;
+	uint32_t pairs, blocks;
+	double seconds;
+	const char *text; /* one sentence for people */
+};
+
+struct trial {
+	const char *id; /* unique in the run: "t3" */
+	const struct hypothesis *hypothesis;
+	const struct workload *workload; /* NULL: no workload of the project compiles the changed file */
+	struct binding_list params;
+	struct build_config config;
+	enum verdict verdict;
+	enum rung rung; /* that settled it */
+	const char *evidence; /* one sentence: the settling rung's */
+	struct step_list steps;
+	struct token_difference tokens;
+	struct code_difference code;
+	struct effect effect;
+	double alpha, margin; /* that were used for the effect */
+	uint32_t pairs, excluded_pairs, blocks;
+	double baseline_ns, candidate_ns; /* medians for one iteration; 0: not measured */
+	uint64_t bytes_per_iteration;
+	struct control control;
+	struct counter_list counters;
+	const char *repeat; /* the command that repeats it */
+	double seconds;
+};
+LIST_OF(struct trial *, trial_list);
+
+/* The trials of one hypothesis under one build configuration: what one request compares. */
+struct family {
+	const struct hypothesis *hypothesis;
+	enum verdict verdict;
+	const char *evidence;
+	struct trial_list trials;
+};
+LIST_OF(struct family, family_list);
+
+const char *verdict_name(enum verdict verdict); /* "no effect" */
+const char *rung_name(enum rung rung);          /* "tokens" */
+const char *step_result_name(enum step_result result);
+bool verdict_parse(const char *name, enum verdict *ret_verdict);
+bool rung_parse(const char *name, enum rung *ret_rung);
+bool step_result_parse(const char *name, enum step_result *ret_result);
+/* 100 (e^theta - 1). */
+double effect_percent(double theta);
+
+#endif

@@ -1,0 +1,40 @@
+/* A variant: what is built and run. The baseline or a candidate, under one build configuration. */
+#ifndef ASSAY_MODEL_VARIANT_H
+#define ASSAY_MODEL_VARIANT_H
+
+#include "base/arena.h"
+
+#include <stdbool.h>
+
+struct build_config {
+	const char *cc;    /* "gcc-12" */
+	const char *flags; /* "-O2": comes after the workload's own; "" for none */
+};
+LIST_OF(struct build_config, build_config_list);
+
+/* One translation unit of a variant. Paths inside argv point into the variant's private copy; a -ffile-prefix-map
+ * gives __FILE__ and debug information the same text in every copy. */
+struct unit {
+	const char *source;      /* name for people: relative to the tree (or to the project folder) */
+	const char *directory;   /* absolute: where the compiler is started */
+	struct string_list argv; /* compiler, flags and source, without -c, -o, -E and dependency flags */
+	const char *preprocessed; /* absolute path of the `-E` output with line markers, or NULL: not made yet */
+	const char *object;       /* absolute path, or NULL: not compiled yet */
+	struct string_list depends; /* files of the tree that it reads, relative; known once preprocessed */
+	bool from_database; /* of compile_commands.json, not of a workload */
+};
+LIST_OF(struct unit, unit_list);
+
+struct variant {
+	const char *name;  /* "baseline" or "candidate" */
+	const char *tree;  /* absolute: the private copy's root */
+	const char *place; /* absolute: the folder of its objects and program; equally long for all variants */
+	struct build_config config;
+	struct unit_list units;
+	const char *program; /* absolute path of the linked workload, or NULL */
+	/* Set when this variant can't be made although the request was sound: the patch doesn't apply, it doesn't
+	 * compile, it doesn't link. Holds the last lines of what the compiler said. A candidate's failure is a verdict. */
+	const char *failure;
+};
+
+#endif

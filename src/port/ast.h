@@ -1,0 +1,139 @@
+/* The C front end: one translation unit as a plain tree. ast.c is the only file that includes <clang-c/…>.
+ *
+ * libclang's cursors are converted into nodes of our own, so that a detector neither knows nor needs clang, and so that
+ * what clang leaves unsaid (operator kinds, the clauses of a `for`, atomics) is sorted out once, here. Only functions
+ * and declarations of files under the tree are converted. All memory belongs to the unit's arena.
+ */
+#ifndef ASSAY_PORT_AST_H
+#define ASSAY_PORT_AST_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "model/compdb.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ast_kind {
+	AST_OTHER, /* anything without a kind of its own; its children are there */
+	AST_FUNCTION, AST_PARAM, AST_VAR, AST_FIELD, AST_RECORD, AST_TYPEDEF, AST_ENUM,
+	AST_COMPOUND, AST_DECL_STMT, AST_IF, AST_FOR, AST_WHILE, AST_DO, AST_SWITCH, AST_CASE, AST_RETURN, AST_GOTO,
+	AST_LABEL, AST_BREAK, AST_CONTINUE, AST_NULL_STMT,
+	AST_REF,       /* a name: `decl` */
+	AST_MEMBER,    /* a.f and a->f: `decl` is the field; child 0 the object; `arrow` */
+	AST_SUBSCRIPT, /* child 0 [child 1] */
+	AST_CALL,      /* child 0 the callee, then the arguments; `decl` when it is a direct call */
+	AST_UNARY, AST_BINARY, AST_ASSIGN, AST_COMPOUND_ASSIGN, /* `op` */
+	AST_CONDITIONAL, AST_CAST, AST_PAREN, AST_SIZEOF, AST_INIT_LIST,
+	AST_INT, AST_FLOAT, AST_STRING, AST_CHAR,
+	AST_ASM, AST_ATOMIC, AST_STMT_EXPR,
+};
+
+enum ast_op {
+	OP_NONE, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM, OP_SHL, OP_SHR, OP_AND, OP_OR, OP_XOR, OP_LAND, OP_LOR, OP_LT, OP_GT,
+	OP_LE, OP_GE, OP_EQ, OP_NE, OP_ASSIGN, OP_COMMA,
+	OP_PRE_INC, OP_PRE_DEC, OP_POST_INC, OP_POST_DEC, OP_DEREF, OP_ADDRESS, OP_PLUS, OP_MINUS, OP_NOT, OP_LNOT,
+	OP_EXTENSION,
+};
+
+enum ast_type_kind { TYPE_OTHER, TYPE_VOID, TYPE_BOOL, TYPE_CHAR, TYPE_INT, TYPE_FLOAT, TYPE_POINTER, TYPE_ARRAY, TYPE_RECORD,
+	TYPE_FUNCTION, TYPE_ENUM, TYPE_VECTOR };
+
+struct ast_type {
+	enum ast_type_kind kind; /* canonical: typedefs seen through. TYPE_CHAR: char, signed and unsigned (aliases all) */
+	const char *spelling;    /* as written */
+	const char *canonical;   /* without qualifiers: equal types have equal text */
+	long long size, align;   /* bytes; -1: unknown or incomplete */
+	bool is_const, is_volatile, is_restrict, is_signed, is_atomic;
+	const struct ast_type *pointee; /* of pointers and arrays */
+};
+
+struct ast_node;
+LIST_OF(struct ast_node *, ast_node_list);
+
+/* A range of bytes in one file; lines and columns count from 1. */
+struct ast_range {
+	const char *file; /* absolute, clean; NULL: nowhere */
+	unsigned line, column, end_line;
+	size_t offset, end_offset;
+	bool in_macro; /* comes (in part) out of a macro's expansion: never edit it */
+	bool in_tree;  /* the file lies under the tree */
+};
+
+struct ast_node {
+	enum ast_kind kind;
+	enum ast_op op;
+	bool arrow;      /* AST_MEMBER */
+	bool is_global;  /* AST_VAR, and AST_REF to one: static storage */
+	bool is_definition; /* AST_FUNCTION with a body */
+	const char *name;   /* of declarations and references; NULL: none */
+	const char *usr;    /* of declarations: equal for redeclarations; NULL: none */
+	const char *literal; /* AST_INT … as spelled, when it comes from the file */
+	const struct ast_type *type; /* NULL: none */
+	struct ast_node *decl;   /* what a reference, member or call names; NULL: unknown */
+	struct ast_node *parent; /* NULL: top level */
+	struct ast_node *init, *condition, *increment, *body, *otherwise; /* of if and loops, also among the children */
+	struct ast_node_list children;
+	struct ast_range range;
+};
+
+struct ast_macro {
+	const char *name;
+	const char *body; /* tokens joined by one blank; "" for an empty one */
+	bool function_like, undefined_later;
+	struct ast_range range; /* of the whole directive's tokens after `#define ` */
+	unsigned expansions; /* after this definition, of this definition, in this unit */
+	struct ast_range first_use;
+};
+LIST_OF(struct ast_macro, ast_macro_list);
+
+struct ast_expansion {
+	const char *name;
+	size_t macro; /* index into macros; SIZE_MAX: predefined or unknown */
+	struct ast_range range;
+	const struct ast_node *enclosing; /* innermost top-level declaration or function; NULL: none */
+};
+LIST_OF(struct ast_expansion, ast_expansion_list);
+
+/* Record layouts, for compare: sizes and offsets in bits where they are named so, else bytes. */
+struct ast_layout_field {
+	const char *name;
+	long long offset_bits, size_bits;
+};
+LIST_OF(struct ast_layout_field, ast_layout_field_list);
+struct ast_layout {
+	const char *name, *file;
+	unsigned line;
+	long long size, align;
+	struct ast_layout_field_list fields;
+};
+LIST_OF(struct ast_layout, ast_layout_list);
+
+struct ast_unit {
+	struct arena arena;
+	const char *tree; /* absolute: files under it are the project's */
+	const char *main_file; /* absolute */
+	struct ast_node_list top; /* functions, global variables, records of files under the tree, in order */
+	struct ast_macro_list macros; /* of files under the tree */
+	struct ast_expansion_list expansions; /* of files under the tree */
+	struct ast_layout_list layouts;       /* complete records of files under the tree */
+	struct string_list files;  /* every file read that lies under the tree, absolute */
+	struct string_list errors; /* what the front end could not understand: "file:line: text" */
+	unsigned long long lines;  /* of the main file */
+};
+
+/* Parses the unit of a compile command in this process. A deep expression can kill or hang the front end: call it only
+ * in a worker (port/proc.h, proc_fork). ST_INPUT: the file can't be read or parsed at all. */
+MUST_CHECK enum status ast_parse(const struct compile_command *command, const char *tree, struct ast_unit **ret_unit,
+                                 struct err *err);
+void ast_unit_free(struct ast_unit *unit);
+
+/* The bytes of a file as the front end saw them (0-terminated, in the unit's arena); NULL: can't be read. */
+const char *ast_file_text(const struct ast_unit *unit, const char *file, size_t *ret_size);
+
+/* Calls `visit` for the node and everything below it, parents first; false from `visit` skips the children. */
+void ast_walk(struct ast_node *node, bool (*visit)(struct ast_node *node, void *context), void *context);
+/* The source text of a range: as written, before macros. */
+const char *ast_text(const struct ast_unit *unit, const struct ast_range *range);
+
+#endif

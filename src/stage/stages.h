@@ -1,0 +1,108 @@
+/* The flow on one screen. Each stage is one file; stages never include each other, they meet in the model.
+ *
+ *   source ──scan──▶ findings ──hypothesize──▶ hypotheses ──build──▶ variants ──compare──▶ code differences
+ *          ──outputs──▶ equal results? ──measure──▶ samples ──judge──▶ verdicts ──▶ report(run)
+ *
+ * cmd/settle.c drives one trial up the ladder of proof (built, tokens, code, intent, reach, outputs, time) and stops
+ * at the first rung that settles it. Every stage returns ST_OK when it did its work, whatever it found: a candidate
+ * that fails is data (variant.failure, outputs_result, measurement.stop), an `err` is only for what assay itself could
+ * not do. Strings and lists in products live in the session's arena.
+ */
+#ifndef ASSAY_STAGE_STAGES_H
+#define ASSAY_STAGE_STAGES_H
+
+#include "base/err.h"
+#include "model/session.h"
+
+/* ---- scan: source → findings ------------------------------------------------------------------------------- */
+struct scan_request {
+	struct string_list paths;    /* absolute files or folders; empty: project.scan, else the whole tree */
+	struct string_list patterns; /* ids or slugs; empty: all */
+};
+/* Fills session->commands (best effort when there is no database) and the scan part of session->run. A file that
+ * can't be parsed becomes a note and the rest goes on. Runs no code of the project. */
+MUST_CHECK enum status scan(struct session *session, const struct scan_request *request, struct err *err);
+
+/* ---- hypothesize: findings, patches, defines → hypotheses --------------------------------------------------- */
+/* Sets finding.candidate of every finding that has edits, and adds a hypothesis for each finding to
+ * run.hypotheses: those that have a candidate and those that are deliberate or advice only. */
+MUST_CHECK enum status hypothesize_findings(struct session *session, struct err *err);
+/* The claims of the project file. One that can't be read becomes a note. */
+MUST_CHECK enum status hypothesize_project(struct session *session, struct err *err);
+/* `text` as in hypothesis.text, but the path of a file for CANDIDATE_PATCH. */
+MUST_CHECK enum status hypothesize_one(struct session *session, enum candidate_kind kind, const char *text,
+                                       const char *title, const char *claim, struct hypothesis **ret_hypothesis,
+                                       struct err *err);
+
+/* ---- build: hypothesis x workload x configuration → variants ------------------------------------------------ */
+/* A private copy with the hypothesis applied (NULL: the baseline), and the units to compile: the workload's driver and
+ * sources (NULL: the database's units that read the changed files). Copies are shared where nothing differs. */
+MUST_CHECK enum status build_prepare(struct session *session, const struct hypothesis *hypothesis,
+                                     const struct workload *workload, const struct build_config *config,
+                                     struct variant *ret_variant, struct err *err);
+/* Files of the tree that the hypothesis changes, relative; empty for defines, flags and compilers: they change all. */
+MUST_CHECK enum status build_changed_files(struct session *session, const struct hypothesis *hypothesis,
+                                           struct string_list *ret_files, struct err *err);
+MUST_CHECK enum status build_preprocess(struct session *session, struct variant *variant, struct err *err);
+/* Compiles every unit to an object. Units equal to `same_as`'s (tokens and flags) take over its objects; NULL: none. */
+MUST_CHECK enum status build_compile(struct session *session, struct variant *variant, const struct variant *same_as,
+                                     struct err *err);
+MUST_CHECK enum status build_link(struct session *session, struct variant *variant, struct err *err);
+/* A byte copy of the program under another path of the same length: the control's A'. */
+MUST_CHECK enum status build_copy(struct session *session, const struct variant *variant, struct variant *ret_copy,
+                                  struct err *err);
+void build_close(struct session *session); /* removes session->workdir */
+
+/* ---- compare: variants → code differences ------------------------------------------------------------------- */
+MUST_CHECK enum status compare_tokens(struct session *session, const struct variant *baseline,
+                                      const struct variant *candidate, struct token_difference *ret_difference,
+                                      struct err *err);
+MUST_CHECK enum status compare_code(struct session *session, const struct variant *baseline,
+                                    const struct variant *candidate, struct code_difference *ret_difference,
+                                    struct err *err);
+
+/* ---- intent: is it deliberate? ------------------------------------------------------------------------------ */
+/* Looks at the comments beside the changed lines. *ret_reason NULL: nothing says so. */
+MUST_CHECK enum status intent_find(struct session *session, const struct hypothesis *hypothesis,
+                                   const char **ret_reason, struct err *err);
+
+/* ---- outputs: same results? --------------------------------------------------------------------------------- */
+enum outputs_verdict {
+	OUTPUTS_EQUAL,
+	OUTPUTS_DIFFER,            /* `text` names the first record and byte that differ */
+	OUTPUTS_CANDIDATE_FAILED,  /* it crashed, hung, or said that it failed; `text` has its last lines */
+	OUTPUTS_BASELINE_FAILED,
+	OUTPUTS_NOT_REPEATABLE,    /* the baseline differs from itself: nothing can be concluded */
+	OUTPUTS_NONE,              /* the workload declares no output to compare */
+};
+struct outputs_result {
+	enum outputs_verdict verdict;
+	unsigned records;
+	unsigned long long bytes; /* compared */
+	const char *text;
+};
+MUST_CHECK enum status outputs_compare(struct session *session, const struct variant *baseline,
+                                       const struct variant *candidate, const struct binding_list *params,
+                                       double timeout_s, struct outputs_result *ret_result, struct err *err);
+
+/* ---- measure: variants → samples; count: variants → instructions --------------------------------------------- */
+/* Takes pairs until the confidence sequence decides within the plan (base/stat.h), the budget is spent, or Ctrl-C. */
+MUST_CHECK enum status measure(struct session *session, const struct variant *baseline,
+                               const struct variant *candidate, const struct binding_list *params,
+                               const struct plan *plan, const struct sample_sink *sink,
+                               struct measurement *ret_measurement, struct err *err);
+/* Appends what explains a time: instructions by valgrind, counters that the host has, and what it lacks, with reasons. */
+MUST_CHECK enum status count(struct session *session, const struct variant *baseline, const struct variant *candidate,
+                             const struct binding_list *params, double timeout_s, struct counter_list *counters,
+                             struct err *err);
+
+/* ---- judge: samples → verdicts: pure ------------------------------------------------------------------------- */
+/* The control's floor and whether the machine is quiet. */
+void judge_control(struct session *session, const struct measurement *measurement, struct control *ret_control);
+/* Sets verdict, rung, effect, pairs, medians and evidence of the trial from its samples and its control. */
+void judge_trial(struct session *session, const struct measurement *measurement, const struct control *control,
+                 struct trial *trial);
+/* Groups the trials of each hypothesis and gives each group its verdict. */
+void judge_families(struct session *session);
+
+#endif
