@@ -36,10 +36,11 @@ MUST_CHECK enum status hypothesize_one(struct session *session, enum candidate_k
 
 /* ---- build: hypothesis x workload x configuration → variants ------------------------------------------------ */
 /* A private copy with the hypothesis applied (NULL: the baseline), and the units to compile: the workload's driver and
- * sources (NULL: the database's units that read the changed files). Copies are shared where nothing differs. */
+ * sources (NULL: the database's units that read one of the `changed` files, which build_changed_files() lists; with a
+ * workload `changed` is not looked at). Copies are shared where nothing differs. */
 MUST_CHECK enum status build_prepare(struct session *session, const struct hypothesis *hypothesis,
-                                     const struct workload *workload, const struct build_config *config,
-                                     struct variant *ret_variant, struct err *err);
+                                     const struct workload *workload, const struct string_list *changed,
+                                     const struct build_config *config, struct variant *ret_variant, struct err *err);
 /* Files of the tree that the hypothesis changes, relative; empty for defines, flags and compilers: they change all. */
 MUST_CHECK enum status build_changed_files(struct session *session, const struct hypothesis *hypothesis,
                                            struct string_list *ret_files, struct err *err);
