@@ -1,0 +1,852 @@
+/* The ladder of proof. One hypothesis after another:
+ *
+ *   built ─▶ tokens ─▶ code ─▶ intent        once for each workload and build configuration (struct site)
+ *         ─▶ outputs ─▶ time (with control)  once more for each combination of the workload's parameters
+ *
+ * The family (all trials of a hypothesis) is fixed after the first half, before any sample is taken: each of the K
+ * trials that go on to the time rung gets alpha / K, so the chance of any wrong verdict in the family is at most alpha.
+ */
+#include "cmd/settle.h"
+
+#include "base/text.h"
+#include "port/proc.h"
+#include "stage/stages.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A workload built under one configuration from the untouched tree; shared by all hypotheses. */
+struct baseline {
+	const struct workload *workload; /* NULL: the database's units for `changed` */
+	struct build_config config;
+	const struct string_list *changed; /* with workload NULL */
+	struct variant variant;
+	bool prepared, compiled, linked;
+};
+LIST_OF(struct baseline *, baseline_list);
+
+/* The control of one workload, parameters and configuration. */
+struct control_entry {
+	const struct baseline *baseline;
+	const char *params;
+	struct control control;
+};
+LIST_OF(struct control_entry *, control_list);
+
+struct ladder {
+	struct session *session;
+	const struct settle_options *options;
+	struct baseline_list baselines;
+	struct control_list controls;
+	unsigned trial_count;
+};
+
+/* A hypothesis at one workload and configuration: the rungs that don't depend on parameters. */
+struct site {
+	const struct hypothesis *hypothesis;
+	struct baseline *baseline;
+	struct variant candidate;
+	struct trial common; /* steps and differences that every trial of this site starts with */
+	bool settled;        /* nothing more is asked */
+};
+LIST_OF(struct site *, site_list);
+
+static struct arena *ladder_arena(struct ladder *ladder)
+{
+	return &ladder->session->arena;
+}
+
+static bool ladder_interrupted(const struct ladder *ladder)
+{
+	return *ladder->session->interrupted != 0;
+}
+
+/* ---- steps --------------------------------------------------------------------------------------------------- */
+
+static void trial_step(struct ladder *ladder, struct trial *trial, enum rung rung, enum step_result result,
+                       double started, const char *text)
+{
+	struct step step = {.rung = rung, .result = result, .text = text,
+	                    .seconds = started > 0 ? proc_now() - started : 0};
+	list_push(ladder_arena(ladder), &trial->steps, step);
+	trial->seconds += step.seconds;
+}
+
+static void trial_settle(struct ladder *ladder, struct trial *trial, enum rung rung, enum verdict verdict,
+                         double started, const char *text)
+{
+	trial_step(ladder, trial, rung, STEP_SETTLED, started, text);
+	/* With --measure-anyway a later rung may settle it again; that one then counts. */
+	trial->rung = rung;
+	trial->verdict = verdict;
+	trial->evidence = text;
+}
+
+/* True when the rung is beyond --to-rung; the trial then ends as inconclusive unless something settled it. */
+static bool trial_stops_before(struct ladder *ladder, struct trial *trial, enum rung rung)
+{
+	if (rung <= ladder->options->to_rung)
+		return false;
+	const char *text = arena_printf(ladder_arena(ladder), "not asked: --to-rung %s", rung_name(ladder->options->to_rung));
+	trial_step(ladder, trial, rung, STEP_SKIPPED, 0, text);
+	if (trial->verdict == VERDICT_NONE) {
+		const struct step *last = trial->steps.count > 1 ? &trial->steps.at[trial->steps.count - 2] : NULL;
+		trial->verdict = VERDICT_INCONCLUSIVE;
+		trial->rung = ladder->options->to_rung;
+		trial->evidence = last ? arena_printf(ladder_arena(ladder), "%s; %s", last->text, text) : text;
+	}
+	return true;
+}
+
+static char *params_text(struct arena *arena, const struct binding_list *params, const char *prefix)
+{
+	struct string_list words = {0};
+	for (size_t i = 0; i < params->count; i++)
+		list_push(arena, &words,
+		          shell_quote(arena, arena_printf(arena, "%s=%s", params->at[i].name, params->at[i].value)));
+	char *text = arena_strdup(arena, "");
+	for (size_t i = 0; i < words.count; i++)
+		text = arena_printf(arena, "%s%s%s%s", text, i ? " " : "", prefix, words.at[i]);
+	return text;
+}
+
+static const char *percent_text(struct arena *arena, double fraction)
+{
+	return arena_printf(arena, "%g%%", 100 * fraction);
+}
+
+/* The command that repeats a trial, complete with everything that was not the default. */
+static const char *trial_repeat(struct ladder *ladder, const struct trial *trial)
+{
+	struct arena *arena = ladder_arena(ladder);
+	const struct project *project = &ladder->session->project;
+	const struct settle_options *options = ladder->options;
+	char *text = arena_printf(arena, "assay try %s --project %s", trial->hypothesis->argument,
+	                          shell_quote(arena, project->dir));
+	if (strcmp(project->tree, project->dir) != 0)
+		text = arena_printf(arena, "%s --source %s", text, shell_quote(arena, project->tree));
+	if (trial->workload)
+		text = arena_printf(arena, "%s --workload %s", text, shell_quote(arena, trial->workload->name));
+	if (trial->params.count)
+		text = arena_printf(arena, "%s %s", text, params_text(arena, &trial->params, "--param "));
+	const char *matrix = trial->config.flags[0]
+	                         ? arena_printf(arena, "cc=%s opt=%s", trial->config.cc, trial->config.flags)
+	                         : arena_printf(arena, "cc=%s", trial->config.cc);
+	text = arena_printf(arena, "%s --matrix %s --margin %s --alpha %s --budget %gs --seed %llu", text,
+	                    shell_quote(arena, matrix), percent_text(arena, options->margin),
+	                    percent_text(arena, options->alpha), options->budget_s, (unsigned long long)options->seed);
+	if (options->measure_anyway)
+		text = arena_printf(arena, "%s --measure-anyway", text);
+	if (options->to_rung != RUNG_TIME)
+		text = arena_printf(arena, "%s --to-rung %s", text, rung_name(options->to_rung));
+	return text;
+}
+
+/* A trial of the run, with what its site knows already. */
+static struct trial *trial_begin(struct ladder *ladder, const struct site *site, const struct binding_list *params)
+{
+	struct trial *trial = arena_new(ladder_arena(ladder), struct trial);
+	*trial = site->common;
+	/* Lists are copied: two trials of one site must not push into the same memory. */
+	trial->steps = (struct step_list){0};
+	for (size_t i = 0; i < site->common.steps.count; i++)
+		list_push(ladder_arena(ladder), &trial->steps, site->common.steps.at[i]);
+	trial->id = arena_printf(ladder_arena(ladder), "t%u", ++ladder->trial_count);
+	if (params)
+		trial->params = *params;
+	trial->repeat = trial_repeat(ladder, trial);
+	if (ladder->options->trial_begins)
+		ladder->options->trial_begins(ladder->options->context, trial);
+	return trial;
+}
+
+static void trial_end(struct ladder *ladder, struct trial *trial)
+{
+	if (trial->verdict == VERDICT_NONE)
+		BUG("trial %s ends without a verdict", trial->id);
+	list_push(ladder_arena(ladder), &ladder->session->run.trials, trial);
+	if (ladder->options->trial_done)
+		ladder->options->trial_done(ladder->options->context, trial);
+}
+
+/* What assay itself could not do is the trial's failure, and the next trial begins; Ctrl-C ends the whole run. */
+static enum status trial_trouble(struct ladder *ladder, struct trial *trial, enum rung rung, double started,
+                                 struct err *trouble, struct err *err)
+{
+	if (trouble->code == ST_INTERRUPTED || ladder_interrupted(ladder))
+		return err_set(err, ST_INTERRUPTED, "interrupted");
+	trial_settle(ladder, trial, rung, VERDICT_FAILED, started, arena_strdup(ladder_arena(ladder), trouble->text));
+	return ST_OK;
+}
+
+/* ---- baselines ------------------------------------------------------------------------------------------------ */
+
+static bool config_equal(const struct build_config *a, const struct build_config *b)
+{
+	return strcmp(a->cc, b->cc) == 0 && strcmp(a->flags, b->flags) == 0;
+}
+
+/* The baseline of a workload, preprocessed. Kept for the hypotheses that follow; one of the database's units is not. */
+static enum status baseline_get(struct ladder *ladder, const struct workload *workload,
+                                const struct string_list *changed, const struct build_config *config,
+                                struct baseline **ret_baseline, struct err *err)
+{
+	for (size_t i = 0; workload && i < ladder->baselines.count; i++) {
+		struct baseline *known = ladder->baselines.at[i];
+		if (known->workload == workload && config_equal(&known->config, config)) {
+			*ret_baseline = known;
+			return ST_OK;
+		}
+	}
+	struct baseline *baseline = arena_new(ladder_arena(ladder), struct baseline);
+	baseline->workload = workload;
+	baseline->config = *config;
+	baseline->changed = changed;
+	enum status status = build_prepare(ladder->session, NULL, workload, changed, config, &baseline->variant, err);
+	if (status == ST_OK && !baseline->variant.failure)
+		status = build_preprocess(ladder->session, &baseline->variant, err);
+	if (status != ST_OK)
+		return status;
+	if (workload)
+		list_push(ladder_arena(ladder), &ladder->baselines, baseline);
+	*ret_baseline = baseline;
+	return ST_OK;
+}
+
+static enum status baseline_compile(struct ladder *ladder, struct baseline *baseline, struct err *err)
+{
+	if (baseline->compiled || baseline->variant.failure)
+		return ST_OK;
+	enum status status = build_compile(ladder->session, &baseline->variant, NULL, err);
+	baseline->compiled = status == ST_OK;
+	return status;
+}
+
+static enum status baseline_link(struct ladder *ladder, struct baseline *baseline, struct err *err)
+{
+	if (baseline->linked || baseline->variant.failure)
+		return ST_OK;
+	enum status status = build_link(ladder->session, &baseline->variant, err);
+	baseline->linked = status == ST_OK;
+	return status;
+}
+
+/* Does some unit of the baseline read one of the files? No files: the change concerns every unit. */
+static bool baseline_reads(const struct baseline *baseline, const struct string_list *files)
+{
+	if (files->count == 0)
+		return true;
+	for (size_t i = 0; i < baseline->variant.units.count; i++) {
+		const struct string_list *depends = &baseline->variant.units.at[i].depends;
+		for (size_t k = 0; k < depends->count; k++)
+			for (size_t f = 0; f < files->count; f++)
+				if (strcmp(depends->at[k], files->at[f]) == 0)
+					return true;
+	}
+	return false;
+}
+
+/* ---- the rungs of a site --------------------------------------------------------------------------------------- */
+
+static const char *units_text(struct arena *arena, const struct unit_list *units)
+{
+	struct string_list names = {0};
+	for (size_t i = 0; i < units->count && i < 3; i++)
+		list_push(arena, &names, units->at[i].source);
+	if (units->count > 3)
+		return arena_printf(arena, "%s and %zu more", text_join(arena, &names, ", "), units->count - 3);
+	return text_join(arena, &names, ", ");
+}
+
+static bool site_built(struct ladder *ladder, struct site *site, const struct string_list *changed, double started)
+{
+	struct arena *arena = ladder_arena(ladder);
+	struct trial *trial = &site->common;
+	const struct variant *baseline = &site->baseline->variant;
+	if (baseline->failure) {
+		trial_settle(ladder, trial, RUNG_BUILT, VERDICT_FAILED, started,
+		             arena_printf(arena, "the baseline can't be built: %s", baseline->failure));
+		return false;
+	}
+	const char *what = changed->count ? changed->at[0] : "the change";
+	if (baseline->units.count == 0) {
+		trial_settle(ladder, trial, RUNG_BUILT, VERDICT_NOT_BUILT, started,
+		             arena_printf(arena, "no compile command and no workload reads %s", what));
+		return false;
+	}
+	if (changed->count)
+		trial_step(ladder, trial, RUNG_BUILT, STEP_PASSED, started,
+		           arena_printf(arena, "%s is read by %s", what, units_text(arena, &baseline->units)));
+	else
+		trial_step(ladder, trial, RUNG_BUILT, STEP_PASSED, started,
+		           arena_printf(arena, "the change concerns every unit: %s", units_text(arena, &baseline->units)));
+	return true;
+}
+
+/* Facts that the scan gathered belong to the evidence: "nothing changed" convinces with its reason. */
+static const char *with_finding_evidence(struct arena *arena, const struct hypothesis *hypothesis, const char *text)
+{
+	if (hypothesis->finding && hypothesis->finding->evidence)
+		return arena_printf(arena, "%s (%s)", text, hypothesis->finding->evidence);
+	return text;
+}
+
+static enum status site_tokens(struct ladder *ladder, struct site *site, const struct string_list *changed,
+                               struct err *err)
+{
+	struct arena *arena = ladder_arena(ladder);
+	struct trial *trial = &site->common;
+	struct variant *candidate = &site->candidate;
+	double started = proc_now();
+	enum status status = build_prepare(ladder->session, site->hypothesis, site->baseline->workload, changed,
+	                                   &site->baseline->config, candidate, err);
+	if (status != ST_OK)
+		return status;
+	if (candidate->failure) {
+		trial_settle(ladder, trial, RUNG_BUILT, VERDICT_FAILED, started, candidate->failure);
+		return ST_OK;
+	}
+	status = build_preprocess(ladder->session, candidate, err);
+	if (status != ST_OK)
+		return status;
+	if (candidate->failure) {
+		trial_settle(ladder, trial, RUNG_TOKENS, VERDICT_FAILED, started,
+		             arena_printf(arena, "the candidate does not compile: %s", candidate->failure));
+		return ST_OK;
+	}
+	status = compare_tokens(ladder->session, &site->baseline->variant, candidate, &trial->tokens, err);
+	if (status != ST_OK)
+		return status;
+	bool other_command = site->hypothesis->kind == CANDIDATE_FLAGS || site->hypothesis->kind == CANDIDATE_CC;
+	if (trial->tokens.differ)
+		trial_step(ladder, trial, RUNG_TOKENS, STEP_PASSED, started,
+		           arena_printf(arena, "%u of %u units have other tokens, first %s", trial->tokens.units_differing,
+		                        trial->tokens.units, trial->tokens.first ? trial->tokens.first : "?"));
+	else if (other_command)
+		trial_step(ladder, trial, RUNG_TOKENS, STEP_PASSED, started,
+		           "same tokens; the compile command differs, so the code may");
+	else
+		trial_settle(ladder, trial, RUNG_TOKENS, VERDICT_NO_EFFECT, started,
+		             with_finding_evidence(arena, site->hypothesis,
+		                                   arena_printf(arena,
+		                                                "nothing changed: the same %llu preprocessed tokens in %u unit%s",
+		                                                trial->tokens.tokens, trial->tokens.units,
+		                                                trial->tokens.units == 1 ? "" : "s")));
+	return ST_OK;
+}
+
+static const char *code_text(struct arena *arena, const struct code_difference *code)
+{
+	char *text = arena_printf(arena, "%zu of %u functions differ", code->changed.count, code->functions);
+	for (size_t i = 0; i < code->changed.count && i < 3; i++) {
+		const struct function_change *change = &code->changed.at[i];
+		const char *how = change->change == CHANGE_ADDED     ? "added"
+		                  : change->change == CHANGE_REMOVED ? "removed"
+		                                                     : arena_printf(arena, "%u -> %u instructions",
+		                                                                    change->baseline_instructions,
+		                                                                    change->candidate_instructions);
+		text = arena_printf(arena, "%s%s%s (%s)", text, i ? ", " : ": ", change->name, how);
+	}
+	if (code->changed.count > 3)
+		text = arena_printf(arena, "%s and %zu more", text, code->changed.count - 3);
+	if (code->data.count)
+		text = arena_printf(arena, "%s; data: %s %s", text, code->data.at[0].name, code->data.at[0].what);
+	if (code->records.count)
+		text = arena_printf(arena, "%s; layout: %s %s", text, code->records.at[0].name, code->records.at[0].what);
+	return text;
+}
+
+static enum status site_code(struct ladder *ladder, struct site *site, struct err *err)
+{
+	struct arena *arena = ladder_arena(ladder);
+	struct trial *trial = &site->common;
+	struct variant *candidate = &site->candidate;
+	double started = proc_now();
+	enum status status = baseline_compile(ladder, site->baseline, err);
+	if (status != ST_OK)
+		return status;
+	if (site->baseline->variant.failure) {
+		trial_settle(ladder, trial, RUNG_CODE, VERDICT_FAILED, started,
+		             arena_printf(arena, "the baseline does not compile: %s", site->baseline->variant.failure));
+		return ST_OK;
+	}
+	status = build_compile(ladder->session, candidate, &site->baseline->variant, err);
+	if (status != ST_OK)
+		return status;
+	if (candidate->failure) {
+		trial_settle(ladder, trial, RUNG_CODE, VERDICT_FAILED, started,
+		             arena_printf(arena, "the candidate does not compile: %s", candidate->failure));
+		return ST_OK;
+	}
+	status = compare_code(ladder->session, &site->baseline->variant, candidate, &trial->code, err);
+	if (status != ST_OK)
+		return status;
+	if (trial->code.differ)
+		trial_step(ladder, trial, RUNG_CODE, STEP_PASSED, started, code_text(arena, &trial->code));
+	else
+		trial_settle(ladder, trial, RUNG_CODE, VERDICT_NO_EFFECT, started,
+		             arena_printf(arena, "same machine code: %u functions in %u unit%s under %s %s",
+		                          trial->code.functions, trial->code.units, trial->code.units == 1 ? "" : "s",
+		                          trial->config.cc,
+		                          trial->config.flags[0] ? trial->config.flags : "with the project's own flags"));
+	return ST_OK;
+}
+
+static enum status site_intent(struct ladder *ladder, struct site *site, struct err *err)
+{
+	struct trial *trial = &site->common;
+	double started = proc_now();
+	const char *reason = site->hypothesis->deliberate;
+	if (!reason && site->hypothesis->finding)
+		reason = site->hypothesis->finding->deliberate;
+	if (!reason) {
+		enum status status = intent_find(ladder->session, site->hypothesis, &reason, err);
+		if (status != ST_OK)
+			return status;
+	}
+	if (reason)
+		trial_settle(ladder, trial, RUNG_INTENT, VERDICT_DELIBERATE, started, reason);
+	else
+		trial_step(ladder, trial, RUNG_INTENT, STEP_PASSED, started, "nothing beside the change says that it is deliberate");
+	return ST_OK;
+}
+
+/* Is another rung to be asked? */
+static bool site_goes_on(struct ladder *ladder, const struct site *site, enum rung next)
+{
+	const struct trial *trial = &site->common;
+	if (ladder_interrupted(ladder))
+		return false;
+	if (trial->verdict == VERDICT_FAILED || trial->verdict == VERDICT_NOT_BUILT)
+		return false;
+	if (trial->verdict != VERDICT_NONE && !ladder->options->measure_anyway)
+		return false;
+	return next <= ladder->options->to_rung;
+}
+
+/* Climbs as far as parameters don't matter. */
+static enum status site_climb(struct ladder *ladder, struct site *site, const struct string_list *changed,
+                              struct err *err)
+{
+	double started = proc_now();
+	if (!site_built(ladder, site, changed, started))
+		return ST_OK;
+	enum rung rung = RUNG_TOKENS;
+	struct err trouble = ERR_INIT;
+	enum status status = ST_OK;
+	for (; status == ST_OK && rung <= RUNG_INTENT && site_goes_on(ladder, site, rung); rung++) {
+		started = proc_now();
+		switch (rung) {
+		case RUNG_TOKENS:
+			status = site_tokens(ladder, site, changed, &trouble);
+			break;
+		case RUNG_CODE:
+			status = site_code(ladder, site, &trouble);
+			break;
+		case RUNG_INTENT:
+			status = site_intent(ladder, site, &trouble);
+			break;
+		case RUNG_NONE:
+		case RUNG_BUILT:
+		case RUNG_REACH:
+		case RUNG_OUTPUTS:
+		case RUNG_TIME:
+			BUG("rung %s depends on parameters", rung_name(rung));
+		}
+		if (status != ST_OK)
+			break;
+	}
+	if (status != ST_OK)
+		return trial_trouble(ladder, &site->common, rung, started, &trouble, err);
+	if (ladder_interrupted(ladder))
+		return err_set(err, ST_INTERRUPTED, "interrupted");
+	return ST_OK;
+}
+
+/* ---- the rungs of a trial --------------------------------------------------------------------------------------- */
+
+static enum status trial_outputs(struct ladder *ladder, const struct site *site, struct trial *trial, bool *ret_go_on,
+                                 struct err *err)
+{
+	struct arena *arena = ladder_arena(ladder);
+	double started = proc_now();
+	struct outputs_result result = {0};
+	*ret_go_on = false;
+	enum status status = outputs_compare(ladder->session, &site->baseline->variant, &site->candidate, &trial->params,
+	                                     ladder->options->budget_s, &result, err);
+	if (status != ST_OK)
+		return status;
+	switch (result.verdict) {
+	case OUTPUTS_EQUAL:
+		trial_step(ladder, trial, RUNG_OUTPUTS, STEP_PASSED, started,
+		           arena_printf(arena, "same results: %u records, %llu bytes; the baseline equals itself", result.records,
+		                        result.bytes));
+		*ret_go_on = true;
+		break;
+	case OUTPUTS_DIFFER:
+		trial_settle(ladder, trial, RUNG_OUTPUTS, VERDICT_WRONG_RESULTS, started, result.text);
+		break;
+	case OUTPUTS_CANDIDATE_FAILED:
+		trial_settle(ladder, trial, RUNG_OUTPUTS, VERDICT_FAILED, started,
+		             arena_printf(arena, "the candidate failed: %s", result.text));
+		break;
+	case OUTPUTS_BASELINE_FAILED:
+		trial_settle(ladder, trial, RUNG_OUTPUTS, VERDICT_FAILED, started,
+		             arena_printf(arena, "the workload fails on the baseline: %s", result.text));
+		break;
+	case OUTPUTS_NOT_REPEATABLE:
+		trial_settle(ladder, trial, RUNG_OUTPUTS, VERDICT_FAILED, started,
+		             arena_printf(arena, "the baseline's results differ from its own, so none can be compared: %s",
+		                          result.text));
+		break;
+	case OUTPUTS_NONE:
+		trial_settle(ladder, trial, RUNG_OUTPUTS, VERDICT_FAILED, started,
+		             "the workload hands over no results, so a wrong candidate would look fast: call assay_output() in "
+		             "its output()");
+		break;
+	}
+	return ST_OK;
+}
+
+static struct sample_sink trial_sink(struct ladder *ladder, const struct trial *trial, bool is_control)
+{
+	if (!ladder->options->samples)
+		return (struct sample_sink){0};
+	return ladder->options->samples(ladder->options->context, trial, is_control);
+}
+
+static struct plan trial_plan(struct ladder *ladder, const struct trial *trial, double alpha, const char *salt)
+{
+	/* Every measurement has its own stream of coins, all of them following from the one seed of the run. */
+	char *key = arena_printf(ladder_arena(ladder), "%s/%s/%s/%s/%s %s", salt, trial->hypothesis->id,
+	                         trial->workload ? trial->workload->name : "",
+	                         params_text(ladder_arena(ladder), &trial->params, ""), trial->config.cc, trial->config.flags);
+	return (struct plan){.seed = text_hash(key, strlen(key), ladder->options->seed ^ TEXT_HASH_SEED),
+	                     .alpha = alpha,
+	                     .margin = ladder->options->margin,
+	                     .budget_s = ladder->options->budget_s,
+	                     .sample_target_ns = 200000,
+	                     .cpu = -1};
+}
+
+/* A against a copy of A, on this machine and workload; once for all hypotheses. */
+static enum status control_get(struct ladder *ladder, const struct site *site, const struct trial *trial,
+                               struct control *ret_control, struct err *err)
+{
+	struct arena *arena = ladder_arena(ladder);
+	const char *params = params_text(arena, &trial->params, "");
+	for (size_t i = 0; i < ladder->controls.count; i++) {
+		struct control_entry *known = ladder->controls.at[i];
+		if (known->baseline == site->baseline && strcmp(known->params, params) == 0) {
+			*ret_control = known->control;
+			return ST_OK;
+		}
+	}
+	struct variant copy = {0};
+	enum status status = build_copy(ladder->session, &site->baseline->variant, &copy, err);
+	if (status != ST_OK)
+		return status;
+	struct sample_sink sink = trial_sink(ladder, trial, true);
+	struct control control = {0};
+	double started = proc_now();
+	/* A quiet machine looks disturbed once in 1/alpha controls; a disturbed one does so again. */
+	for (int attempt = 0; attempt < 2 && !control.quiet; attempt++) {
+		struct plan plan = trial_plan(ladder, trial, ladder->options->alpha,
+		                              arena_printf(arena, "control %d", attempt));
+		struct measurement measurement = {0};
+		status = measure(ladder->session, &site->baseline->variant, &copy, &trial->params, &plan, &sink, &measurement,
+		                 err);
+		if (status != ST_OK)
+			return status;
+		if (measurement.stop == STOP_INTERRUPTED)
+			return err_set(err, ST_INTERRUPTED, "interrupted");
+		if (measurement.stop == STOP_FAILED)
+			return err_set(err, ST_INPUT, "the workload fails on the baseline: %s", measurement.failure);
+		judge_control(ladder->session, &measurement, &control);
+		if (attempt == 1 && control.quiet)
+			control.text = arena_printf(arena, "%s (the first of two controls differed)", control.text);
+	}
+	control.seconds = proc_now() - started;
+	struct control_entry *entry = arena_new(arena, struct control_entry);
+	*entry = (struct control_entry){site->baseline, params, control};
+	list_push(arena, &ladder->controls, entry);
+	*ret_control = control;
+	return ST_OK;
+}
+
+static enum status trial_time(struct ladder *ladder, const struct site *site, struct trial *trial, double alpha,
+                              struct err *err)
+{
+	struct session *session = ladder->session;
+	double started = proc_now();
+	/* Counts first: what explains a time is wanted whatever the time will say, and it must not run beside it. */
+	enum status status = count(session, &site->baseline->variant, &site->candidate, &trial->params,
+	                           ladder->options->budget_s, &trial->counters, err);
+	if (status != ST_OK)
+		return status;
+	status = control_get(ladder, site, trial, &trial->control, err);
+	if (status != ST_OK)
+		return status;
+	trial->alpha = alpha;
+	trial->margin = ladder->options->margin;
+	struct measurement measurement = {.stop = STOP_BUDGET};
+	if (trial->control.quiet) {
+		struct plan plan = trial_plan(ladder, trial, alpha, "trial");
+		struct sample_sink sink = trial_sink(ladder, trial, false);
+		status = measure(session, &site->baseline->variant, &site->candidate, &trial->params, &plan, &sink, &measurement,
+		                 err);
+		if (status != ST_OK)
+			return status;
+		if (measurement.stop == STOP_INTERRUPTED)
+			session_note(session, trial->id, "interrupted after %zu pairs: they are stored, no verdict follows from them",
+			             measurement.pairs.count);
+	}
+	judge_trial(session, &measurement, &trial->control, trial);
+	trial->rung = RUNG_TIME;
+	trial_step(ladder, trial, RUNG_TIME, STEP_SETTLED, started, trial->evidence);
+	return measurement.stop == STOP_INTERRUPTED ? err_set(err, ST_INTERRUPTED, "interrupted") : ST_OK;
+}
+
+/* The rungs that depend on parameters. ST_INTERRUPTED ends the run; the trial is kept either way. */
+static enum status trial_climb(struct ladder *ladder, const struct site *site, struct trial *trial, double alpha,
+                               struct err *err)
+{
+	struct err trouble = ERR_INIT;
+	enum status status = ST_OK;
+	bool go_on = true;
+	trial_step(ladder, trial, RUNG_REACH, STEP_SKIPPED, 0, "not available yet: shares of time are not sampled");
+	if (trial_stops_before(ladder, trial, RUNG_OUTPUTS))
+		return ST_OK;
+	double started = proc_now();
+	enum rung rung = RUNG_OUTPUTS;
+	status = trial_outputs(ladder, site, trial, &go_on, &trouble);
+	if (status == ST_OK && go_on && !trial_stops_before(ladder, trial, RUNG_TIME)) {
+		started = proc_now();
+		rung = RUNG_TIME;
+		status = trial_time(ladder, site, trial, alpha, &trouble);
+	}
+	if (status == ST_OK)
+		return ST_OK;
+	if (trouble.code == ST_INTERRUPTED && trial->verdict == VERDICT_NONE) {
+		trial->verdict = VERDICT_INCONCLUSIVE;
+		trial->rung = rung;
+		trial->evidence = "interrupted before it was settled";
+		trial_step(ladder, trial, rung, STEP_SKIPPED, started, trial->evidence);
+	}
+	if (trouble.code == ST_INTERRUPTED)
+		return err_set(err, ST_INTERRUPTED, "interrupted");
+	return trial_trouble(ladder, trial, rung, started, &trouble, err);
+}
+
+/* ---- a hypothesis -------------------------------------------------------------------------------------------------- */
+
+/* All combinations of a workload's parameters; one empty one when it has none. */
+static void bindings_of(struct arena *arena, const struct workload *workload, size_t index, struct binding_list prefix,
+                        void (*each)(void *context, const struct binding_list *params), void *context)
+{
+	if (!workload || index == workload->params.count) {
+		each(context, &prefix);
+		return;
+	}
+	const struct param *param = &workload->params.at[index];
+	for (size_t i = 0; i < param->values.count; i++) {
+		struct binding_list longer = {0};
+		for (size_t k = 0; k < prefix.count; k++)
+			list_push(arena, &longer, prefix.at[k]);
+		struct binding binding = {param->name, param->values.at[i]};
+		list_push(arena, &longer, binding);
+		bindings_of(arena, workload, index + 1, longer, each, context);
+	}
+}
+
+struct planned {
+	struct site *site;
+	struct binding_list params;
+};
+LIST_OF(struct planned, planned_list);
+
+struct planning {
+	struct ladder *ladder;
+	struct site *site;
+	struct planned_list list;
+};
+
+static void plan_one(void *context, const struct binding_list *params)
+{
+	struct planning *planning = context;
+	struct planned planned = {planning->site, *params};
+	list_push(ladder_arena(planning->ladder), &planning->list, planned);
+}
+
+static struct site *site_new(struct ladder *ladder, const struct hypothesis *hypothesis, struct baseline *baseline,
+                             struct site_list *sites)
+{
+	struct site *site = arena_new(ladder_arena(ladder), struct site);
+	site->hypothesis = hypothesis;
+	site->baseline = baseline;
+	site->common.hypothesis = hypothesis;
+	site->common.workload = baseline->workload;
+	site->common.config = baseline->config;
+	list_push(ladder_arena(ladder), sites, site);
+	return site;
+}
+
+static bool workload_wanted(const struct ladder *ladder, const struct hypothesis *hypothesis,
+                            const struct workload *workload)
+{
+	/* Claims of the project file may name the workloads that they are about. */
+	const struct claimed_list *claims = &ladder->session->project.hypotheses;
+	for (size_t i = 0; i < claims->count; i++) {
+		const struct claimed *claim = &claims->at[i];
+		if (!text_equal(claim->name, hypothesis->title) || claim->workloads.count == 0)
+			continue;
+		for (size_t k = 0; k < claim->workloads.count; k++)
+			if (strcmp(claim->workloads.at[k], workload->name) == 0)
+				return true;
+		return false;
+	}
+	return true;
+}
+
+/* Where the hypothesis can be looked at: the workloads that read what it changes, else the database's units. */
+static enum status sites_find(struct ladder *ladder, const struct hypothesis *hypothesis,
+                              const struct string_list *changed, struct site_list *sites, struct err *err)
+{
+	const struct workload_list *workloads = &ladder->session->project.workloads;
+	for (size_t c = 0; c < ladder->options->configs.count; c++) {
+		const struct build_config *config = &ladder->options->configs.at[c];
+		size_t before = sites->count;
+		struct baseline *broken = NULL;
+		for (size_t w = 0; w < workloads->count; w++) {
+			if (!workload_wanted(ladder, hypothesis, workloads->at[w]))
+				continue;
+			struct baseline *baseline = NULL;
+			enum status status = baseline_get(ladder, workloads->at[w], changed, config, &baseline, err);
+			if (status != ST_OK)
+				return status;
+			if (baseline->variant.failure)
+				broken = baseline;
+			else if (baseline_reads(baseline, changed))
+				site_new(ladder, hypothesis, baseline, sites);
+		}
+		if (sites->count > before)
+			continue;
+		struct baseline *database = NULL;
+		enum status status = baseline_get(ladder, NULL, changed, config, &database, err);
+		if (status != ST_OK)
+			return status;
+		/* A workload that can't even be preprocessed may be the one that reads the file: its failure is the answer. */
+		bool useless = database->variant.units.count == 0 || database->variant.failure;
+		site_new(ladder, hypothesis, useless && broken ? broken : database, sites);
+	}
+	return ST_OK;
+}
+
+static enum status hypothesis_settle(struct ladder *ladder, const struct hypothesis *hypothesis, struct err *err)
+{
+	struct arena *arena = ladder_arena(ladder);
+	struct string_list changed = {0};
+	struct site_list sites = {0};
+	struct err trouble = ERR_INIT;
+	enum status status = build_changed_files(ladder->session, hypothesis, &changed, &trouble);
+	if (status == ST_OK)
+		status = sites_find(ladder, hypothesis, &changed, &sites, &trouble);
+	if (status != ST_OK) {
+		struct baseline none = {.config = ladder->options->configs.at[0]};
+		struct site *site = site_new(ladder, hypothesis, &none, &sites);
+		struct trial *trial = trial_begin(ladder, site, NULL);
+		status = trial_trouble(ladder, trial, RUNG_BUILT, proc_now(), &trouble, err);
+		if (status == ST_OK)
+			trial_end(ladder, trial);
+		return status;
+	}
+
+	struct planning planning = {.ladder = ladder};
+	for (size_t i = 0; i < sites.count; i++) {
+		struct site *site = sites.at[i];
+		session_progress(ladder->session, hypothesis->title, (double)i, (double)sites.count, -1);
+		status = site_climb(ladder, site, &changed, err);
+		if (status != ST_OK)
+			return status;
+		bool reaches_time = site_goes_on(ladder, site, RUNG_REACH) && site->baseline->workload;
+		if (reaches_time) {
+			struct err link_trouble = ERR_INIT;
+			double started = proc_now();
+			status = baseline_link(ladder, site->baseline, &link_trouble);
+			if (status == ST_OK && !site->baseline->variant.failure)
+				status = build_link(ladder->session, &site->candidate, &link_trouble);
+			if (status != ST_OK) {
+				status = trial_trouble(ladder, &site->common, RUNG_CODE, started, &link_trouble, err);
+				if (status != ST_OK)
+					return status;
+				reaches_time = false;
+			} else if (site->baseline->variant.failure || site->candidate.failure) {
+				trial_settle(ladder, &site->common, RUNG_CODE, VERDICT_FAILED, started,
+				             arena_printf(arena, "the %s does not link: %s",
+				                          site->baseline->variant.failure ? "baseline" : "candidate",
+				                          site->baseline->variant.failure ? site->baseline->variant.failure
+				                                                          : site->candidate.failure));
+				reaches_time = false;
+			}
+		}
+		if (reaches_time) {
+			planning.site = site;
+			bindings_of(arena, site->baseline->workload, 0, (struct binding_list){0}, plan_one, &planning);
+			continue;
+		}
+		struct trial *trial = trial_begin(ladder, site, NULL);
+		if (trial->verdict == VERDICT_NONE && !trial_stops_before(ladder, trial, RUNG_REACH)) {
+			trial->verdict = VERDICT_INCONCLUSIVE;
+			trial->rung = trial->steps.at[trial->steps.count - 1].rung;
+			trial->evidence = arena_printf(arena, "no workload of the project compiles %s, so nothing can be run: %s",
+			                               changed.count ? changed.at[0] : "it",
+			                               code_text(arena, &trial->code));
+		}
+		trial_end(ladder, trial);
+	}
+
+	size_t measured = planning.list.count;
+	for (size_t i = 0; i < measured && status == ST_OK; i++) {
+		const struct planned *planned = &planning.list.at[i];
+		struct trial *trial = trial_begin(ladder, planned->site, &planned->params);
+		status = trial_climb(ladder, planned->site, trial, ladder->options->alpha / (double)measured, err);
+		trial_end(ladder, trial);
+		if (status == ST_OK && ladder_interrupted(ladder))
+			status = err_set(err, ST_INTERRUPTED, "interrupted");
+	}
+	return status;
+}
+
+/* Advice without a candidate is a finding, no trial; a deliberate place without one is settled by its reason alone. */
+static void hypothesis_advice(struct ladder *ladder, const struct hypothesis *hypothesis)
+{
+	const char *reason = hypothesis->deliberate ? hypothesis->deliberate
+	                     : hypothesis->finding  ? hypothesis->finding->deliberate
+	                                            : NULL;
+	if (!reason)
+		return;
+	struct baseline *none = arena_new(ladder_arena(ladder), struct baseline);
+	none->config = ladder->options->configs.at[0];
+	struct site_list sites = {0};
+	struct site *site = site_new(ladder, hypothesis, none, &sites);
+	struct trial *trial = trial_begin(ladder, site, NULL);
+	trial_settle(ladder, trial, RUNG_INTENT, VERDICT_DELIBERATE, 0, reason);
+	trial_end(ladder, trial);
+}
+
+enum status settle_all(struct session *session, const struct settle_options *options, struct err *err)
+{
+	if (options->configs.count == 0)
+		BUG("settle_all without a build configuration");
+	struct ladder ladder = {.session = session, .options = options};
+	enum status status = ST_OK;
+	for (size_t i = 0; i < session->run.hypotheses.count && status == ST_OK; i++) {
+		const struct hypothesis *hypothesis = session->run.hypotheses.at[i];
+		if (hypothesis->kind == CANDIDATE_NONE)
+			hypothesis_advice(&ladder, hypothesis);
+		else
+			status = hypothesis_settle(&ladder, hypothesis, err);
+	}
+	judge_families(session);
+	return status;
+}
