@@ -12,7 +12,8 @@
  * (written without the blanks inside the comment marks). From the files the build derives the registry
  * (pattern_registry), `assay explain`, `assay scan`'s list, and the pattern's tests: it fires on the marked lines and
  * nowhere else, stays silent on look-alikes, its candidate equals the "costs fixed" text, both compile and give equal
- * outputs, edge inputs included.
+ * outputs, edge inputs included. The first line of an example may be "// flags: -O3 …": how it is compiled in place of
+ * -O2. The first line of a harmless one may be "// refuted by measuring": then the detector may report it.
  */
 #ifndef ASSAY_PATTERNS_PATTERN_H
 #define ASSAY_PATTERNS_PATTERN_H
@@ -21,7 +22,9 @@
 #include "model/finding.h"
 #include "port/ast.h"
 
-/* Where a detector puts what it found. */
+/* Where a detector puts what it found. A detector sets pattern, kind, file, line, column, symbol, tier, severity,
+ * message, claim and, where it has them, evidence, contract and edits (patterns/query.h, finding_new). Scan adds the
+ * rest: id, built, deliberate; of doubles (a header read by several units) it keeps the most severe. */
 struct pattern_sink {
 	struct arena *arena;
 	struct finding_list findings;

@@ -1,0 +1,369 @@
+/* P02 nullified-qualifier: a qualifier or an attribute that a macro of the same name takes away.
+ *
+ * Decided from the preprocessor's own record: which definition it is, and what was expanded through it afterwards.
+ * A definition that nothing is expanded through changes nothing, and the finding says so.
+ */
+#include "patterns/query.h"
+
+#include "base/text.h"
+
+enum touch { TOUCH_NOTHING, TOUCH_PROTOTYPE, TOUCH_CODE, TOUCH_LAYOUT };
+
+/* How the real thing is written. `body`: the macro's new body, $1 its first parameter; NULL: the definition is dropped,
+ * since the compiler knows the name. `c90`: the new body where the language has no such keyword. */
+static const struct qualifier {
+	const char *name;
+	const char *body, *c90;
+	bool layout;
+} qualifiers[] = {
+    {"restrict", NULL, "__restrict__", false},
+    {"__restrict", NULL, NULL, false},
+    {"__restrict__", NULL, NULL, false},
+    {"inline", NULL, "__inline__", false},
+    {"__inline", NULL, NULL, false},
+    {"__inline__", NULL, NULL, false},
+    {"always_inline", "__inline__ __attribute__((always_inline))", NULL, false},
+    {"__always_inline", "__inline__ __attribute__((always_inline))", NULL, false},
+    {"noinline", "__attribute__((noinline))", NULL, false},
+    {"__noinline", "__attribute__((noinline))", NULL, false},
+    {"____cacheline_aligned", "__attribute__((aligned(64)))", NULL, true},
+    {"____cacheline_aligned_in_smp", "__attribute__((aligned(64)))", NULL, true},
+    {"__cacheline_aligned", "__attribute__((aligned(64)))", NULL, true},
+    {"__cacheline_aligned_in_smp", "__attribute__((aligned(64)))", NULL, true},
+    {"__cache_aligned", "__attribute__((aligned(64)))", NULL, true},
+    {"CACHE_ALIGNED", "__attribute__((aligned(64)))", NULL, true},
+    {"CACHELINE_ALIGNED", "__attribute__((aligned(64)))", NULL, true},
+    {"__aligned", "__attribute__((aligned($1)))", NULL, true},
+    {"_Alignas", NULL, NULL, true},
+    {"alignas", "_Alignas($1)", NULL, true},
+    {"__attribute__", NULL, NULL, true},
+    {"__attribute", NULL, NULL, true},
+    {"likely", "__builtin_expect(!!($1), 1)", NULL, false},
+    {"__likely", "__builtin_expect(!!($1), 1)", NULL, false},
+    {"LIKELY", "__builtin_expect(!!($1), 1)", NULL, false},
+    {"__predict_true", "__builtin_expect(!!($1), 1)", NULL, false},
+    {"unlikely", "__builtin_expect(!!($1), 0)", NULL, false},
+    {"__unlikely", "__builtin_expect(!!($1), 0)", NULL, false},
+    {"UNLIKELY", "__builtin_expect(!!($1), 0)", NULL, false},
+    {"__predict_false", "__builtin_expect(!!($1), 0)", NULL, false},
+    {"__builtin_expect", NULL, NULL, false},
+    {"prefetch", "__builtin_prefetch($1)", NULL, false},
+    {"prefetchr", "__builtin_prefetch($1)", NULL, false},
+    {"prefetchw", "__builtin_prefetch(($1), 1)", NULL, false},
+    {"__builtin_prefetch", NULL, NULL, false},
+    {"__builtin_assume_aligned", NULL, NULL, false},
+    {"__hot", "__attribute__((hot))", NULL, false},
+    {"__cold", "__attribute__((cold))", NULL, false},
+    {"__pure", "__attribute__((pure))", NULL, false},
+    {"__attribute_pure__", "__attribute__((pure))", NULL, false},
+    {"__attribute_const__", "__attribute__((const))", NULL, false},
+    {"__read_mostly", "__attribute__((section(\".data.read_mostly\")))", NULL, false},
+};
+
+static const struct qualifier *qualifier_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++)
+		if (text_equal(qualifiers[i].name, name))
+			return &qualifiers[i];
+	return NULL;
+}
+
+/* The first parameter's name in "likely(x) (x)", or "" when there is none. */
+static const char *first_parameter(struct arena *arena, const char *definition)
+{
+	const char *open = strchr(definition, '(');
+	if (!open)
+		return "";
+	open += 1 + strspn(open + 1, " \t\\\n");
+	return arena_strndup(arena, open, strcspn(open, " \t\\\n,)"));
+}
+
+/* `text` without blanks. */
+static char *squeeze(struct arena *arena, const char *text)
+{
+	char *out = arena_strdup(arena, text), *to = out;
+	for (const char *from = text; *from; from++)
+		if (!strchr(" \t\n\\", *from))
+			*to++ = *from;
+	*to = '\0';
+	return out;
+}
+
+/* Whether a macro's body gives back nothing but its argument: `x`, `(x)`, `!!(x)`, `(void)(x)`, `do {} while (0)`. */
+static bool is_nothing(struct arena *arena, const char *body, const char *parameter)
+{
+	static const char *const nothing[] = {"", "do{}while(0)", "((void)0)", "(void)0", "0"};
+	static const char *const identity[] = {"$",         "($)",         "(($))",   "!!($)",     "(!!($))", "!!$",
+	                                       "(void)($)", "((void)($))", "(void)$", "((void)$)", "do{(void)($);}while(0)"};
+	char *plain = squeeze(arena, body);
+	for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+		if (strcmp(plain, nothing[i]) == 0)
+			return true;
+	if (!*parameter)
+		return false;
+	for (size_t i = 0; i < sizeof identity / sizeof *identity; i++) {
+		const char *dollar = strchr(identity[i], '$');
+		if (strcmp(plain, arena_printf(arena, "%.*s%s%s", (int)(dollar - identity[i]), identity[i], parameter,
+		                               dollar + 1)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* What the expansions touch: "f(), g(), struct x" and the strongest kind of touch. */
+static const char *touched(const struct ast_unit *unit, size_t macro, struct arena *arena, enum touch *ret_touch)
+{
+	struct string_list names = {0};
+	unsigned more = 0;
+	*ret_touch = TOUCH_NOTHING;
+	for (size_t i = 0; i < unit->expansions.count; i++) {
+		const struct ast_expansion *expansion = &unit->expansions.at[i];
+		const struct ast_node *node = expansion->enclosing;
+		if (expansion->macro != macro || !node)
+			continue;
+		bool function = node->kind == AST_FUNCTION;
+		enum touch touch = !function ? TOUCH_LAYOUT : node->is_definition ? TOUCH_CODE : TOUCH_PROTOTYPE;
+		if (touch > *ret_touch)
+			*ret_touch = touch;
+		const char *name = node->name ? node->name : "an unnamed declaration";
+		name = arena_printf(arena, function ? "%s()" : node->kind == AST_RECORD ? "struct %s" : "%s", name);
+		bool known = false;
+		for (size_t n = 0; n < names.count; n++)
+			known |= strcmp(names.at[n], name) == 0;
+		if (known)
+			continue;
+		if (names.count < 6)
+			list_push(arena, &names, name);
+		else
+			more++;
+	}
+	if (names.count == 0)
+		return NULL;
+	char *text = text_join(arena, &names, ", ");
+	return more ? arena_printf(arena, "%s and %u more", text, more) : text;
+}
+
+/* "a$1b" with the parameter in its place. */
+static const char *body_with(struct arena *arena, const char *body, const char *parameter)
+{
+	const char *dollar = strstr(body, "$1");
+	return dollar ? arena_printf(arena, "%.*s%s%s", (int)(dollar - body), body, parameter, dollar + 2) : body;
+}
+
+/* The end of what may be replaced together with the directive: over a comment that ends on its line. */
+static size_t comment_end(const char *text, size_t size, size_t from)
+{
+	size_t at = from;
+	while (at < size && (text[at] == ' ' || text[at] == '\t'))
+		at++;
+	size_t line_end = at;
+	while (line_end < size && text[line_end] != '\n' && text[line_end] != '\r')
+		line_end++;
+	if (at == line_end)
+		return line_end;
+	if (text[at] == '/' && at + 1 < size && text[at + 1] == '/')
+		return line_end;
+	if (text[at] == '/' && at + 1 < size && text[at + 1] == '*' && line_end - at >= 4 && text[line_end - 1] == '/' &&
+	    text[line_end - 2] == '*')
+		return line_end;
+	return from;
+}
+
+/* The candidate: the same number of lines, so that nothing else of the file moves. */
+static void put_candidate(const struct ast_unit *unit, const struct ast_macro *macro, const char *body,
+                          const char *parameter, struct pattern_sink *sink, struct finding *finding)
+{
+	struct arena *arena = sink->arena;
+	size_t size, begin = macro->range.offset, end = macro->range.end_offset;
+	const char *text = ast_file_text(unit, macro->range.file, &size);
+	if (!text || begin >= end || end > size || !macro->range.in_tree)
+		return;
+	size_t hash = begin;
+	while (hash > 0 && text[hash - 1] != '#' && text[hash - 1] != '\n')
+		hash--;
+	if (hash == 0 || text[hash - 1] != '#')
+		return;
+	hash--;
+	unsigned newlines = 0;
+	for (size_t i = hash; i < end; i++)
+		newlines += text[i] == '\n';
+	if (!body) {
+		char *comment = arena_printf(arena, "/* %s: no longer emptied */", macro->name);
+		for (unsigned i = 0; i < newlines; i++)
+			comment = arena_printf(arena, "%s\n", comment);
+		finding_edit(sink, finding, hash, comment_end(text, size, end) - hash, comment);
+		return;
+	}
+	size_t head = begin + strlen(macro->name);
+	if (macro->function_like) {
+		while (head < end && text[head] != ')')
+			head++;
+		if (head == end)
+			return;
+		head++;
+	}
+	char *tail = arena_strdup(arena, " ");
+	for (size_t i = head; i < end; i++)
+		if (text[i] == '\n')
+			tail = arena_printf(arena, "%s\\\n\t", tail);
+	finding_edit(sink, finding, head, end - head,
+	             arena_printf(arena, "%s%s", tail, body_with(arena, body, parameter)));
+}
+
+static bool is_c90(const struct compile_command *command)
+{
+	const char *standard = command_standard(command);
+	return standard && (strstr(standard, "89") || strstr(standard, "90") || text_starts(standard, "iso9899:199"));
+}
+
+static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink);
+
+const struct pattern pattern_p02 = {
+    .id = "P02",
+    .slug = "nullified-qualifier",
+    .title = "a qualifier or attribute that a macro takes away",
+    .tier = TIER_A,
+    .what = "A macro has the name of a qualifier, an attribute or a compiler hint (restrict, inline, ____cacheline_aligned, "
+            "likely, prefetch …), and its body is empty or gives back its argument only. What counts is how often that "
+            "very definition is expanded afterwards, and on which declarations.",
+    .why = "The source says one thing and the compiler reads another: pointers declared restrict may alias again, so "
+           "values are reloaded after every store and loops stay scalar or are versioned; buckets that look aligned "
+           "straddle cache lines; helpers stay calls.",
+    .when_not = "The definition is never expanded, or on prototypes only; the branch is for a compiler that lacks the "
+                "feature; it is a stub for a documentation tool or a checker; the hint stopped being true long ago.",
+    .expected = "from nothing (never expanded) to about 10x for a reduction loop whose restrict comes back (gcc -O3; "
+                "catalogue's own measurement); alignment: only with several writers",
+    .refuted_by = "Equal preprocessed tokens: nothing was expanded. Else equal record layouts and equal machine code.",
+    .sources =
+        (const char *const[]){
+            "ISO/IEC 9899:2018, 6.7.3.1 Formal definition of restrict",
+            "GCC manual, chapters Common Variable Attributes and Common Function Attributes",
+            "Ulrich Drepper, What Every Programmer Should Know About Memory, 2007, section 6.2 (alignment)",
+            "Agner Fog, Optimizing software in C++, chapter 8 (pointer aliasing), edition of 2023",
+            NULL},
+    .detect = detect,
+};
+
+static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink)
+{
+	struct arena *arena = sink->arena;
+	for (size_t i = 0; i < unit->macros.count; i++) {
+		const struct ast_macro *macro = &unit->macros.at[i];
+		const struct qualifier *qualifier = qualifier_find(macro->name);
+		if (!qualifier || !macro->range.file || !macro->range.in_tree)
+			continue;
+		const char *definition = ast_text(unit, &macro->range);
+		const char *parameter = macro->function_like && definition ? first_parameter(arena, definition) : "";
+		if (!is_nothing(arena, macro->body, parameter))
+			continue;
+		const char *body = qualifier->c90 && is_c90(command) ? qualifier->c90 : qualifier->body;
+		if (body && (macro->function_like != (strstr(body, "$1") != NULL) || (macro->function_like && !*parameter)))
+			continue; /* another macro of that name */
+		enum touch touch;
+		const char *what = touched(unit, i, arena, &touch);
+		enum severity severity = macro->expansions == 0 || touch <= TOUCH_PROTOTYPE  ? SEVERITY_LOW
+		                         : qualifier->layout && touch == TOUCH_LAYOUT ? SEVERITY_HIGH
+		                                                                             : SEVERITY_MEDIUM;
+		struct finding *finding = finding_new(
+		    sink, unit, &pattern_p02, &macro->range, macro->name, severity,
+		    macro->expansions == 0
+		        ? arena_printf(arena, "`%s` is emptied by a macro, but nothing is expanded through it", macro->name)
+		        : arena_printf(arena, "`%s` is emptied by a macro: what is declared with it does not have it",
+		                       macro->name));
+		if (macro->expansions == 0)
+			finding->evidence = "expanded 0 times after its definition";
+		else
+			finding->evidence = arena_printf(
+			    arena, "%u expansion%s after its definition, first at %s:%u%s%s", macro->expansions,
+			    macro->expansions == 1 ? "" : "s",
+			    macro->first_use.file ? unit_relative(unit, macro->first_use.file) : "an unknown place",
+			    macro->first_use.line, what ? ", touches " : "", what ? what : "");
+		if (strstr(macro->name, "restrict"))
+			finding->contract = "what is reached through these pointers is not written through any other while they are "
+			                    "in use: every caller keeps that promise";
+		else if (qualifier->layout)
+			finding->contract = "memory for these objects comes from an allocator that honours the alignment, and their "
+			                    "layout is part of no file, message or public interface";
+		put_candidate(unit, macro, body, parameter, sink, finding);
+	}
+}
+
+#if 0 /* assay example: costs */
+// flags: -O3
+#include <assay/bench.h>
+#include <stdlib.h>
+
+/* "some compilers don't know it" */
+#define restrict // finds
+
+struct state {
+	uint32_t *values, *scaled, sum;
+	size_t count;
+};
+
+static __attribute__((noinline)) void scale_and_sum(uint32_t *restrict out, const uint32_t *restrict in,
+                                                    uint32_t *restrict sum, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		*sum += in[i];
+		out[i] = in[i] * 3;
+	}
+}
+
+static void *setup(struct assay_bench *b)
+{
+	struct state *s = calloc(1, sizeof *s);
+	s->count = assay_param_u64(b, "count", 4096);
+	s->values = malloc(s->count * sizeof *s->values);
+	s->scaled = malloc(s->count * sizeof *s->scaled);
+	assay_fill_random(b, s->values, s->count * sizeof *s->values);
+	assay_bytes_per_iteration(b, s->count * sizeof *s->values);
+	return s;
+}
+
+static void run(void *state, uint64_t iterations)
+{
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++) {
+		s->sum = 0;
+		scale_and_sum(s->scaled, s->values, &s->sum, s->count);
+		assay_keep(s);
+	}
+}
+
+static void output(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	assay_output(b, "sum", &s->sum, sizeof s->sum);
+	assay_output(b, "scaled", s->scaled, s->count * sizeof *s->scaled);
+}
+
+static void edges(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	static const size_t counts[] = {0, 1, 3, 4, 5, 17};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		uint32_t sum = 7;
+		scale_and_sum(s->scaled, s->values + 1, &sum, counts[i]);
+		assay_output(b, "sum of a few", &sum, sizeof sum);
+		assay_output(b, "a few scaled", s->scaled, counts[i] * sizeof *s->scaled);
+	}
+}
+
+const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+#endif
+
+#if 0 /* assay example: lookalike a real attribute */
+#define likely(x) __builtin_expect(!!(x), 1)
+#define ____cacheline_aligned __attribute__((aligned(64)))
+#define restrict __restrict__
+struct bucket {
+	long count;
+} ____cacheline_aligned;
+long add(struct bucket *restrict a, const struct bucket *restrict b)
+{
+	if (likely(b->count))
+		a->count += b->count;
+	return a->count;
+}
+#endif
