@@ -1,0 +1,42 @@
+/* What assay and a workload's program say to each other: fixed-size messages between processes of one machine.
+ * The build puts this text in front of runtime.c, so that a workload needs bench.h and runtime.c only. */
+#ifndef ASSAY_BENCH_PROTOCOL_H
+#define ASSAY_BENCH_PROTOCOL_H
+
+#include <stdint.h>
+
+#define BENCH_MAGIC 0x61737379u
+
+enum { BENCH_COMMAND_FD = 3, BENCH_REPLY_FD = 4 };
+/* Exit status of a workload that called assay_fail(), and of a wrong command line. */
+enum { BENCH_EXIT_FAIL = 3, BENCH_EXIT_USAGE = 2 };
+
+enum bench_kind {
+	BENCH_READY = 1, /* program: set-up is done; `bytes_per_iteration` holds */
+	BENCH_SAMPLE,    /* both: run `prime` iterations, then `iterations` between two time stamps */
+	BENCH_QUIT,      /* assay */
+	BENCH_RECORD,    /* program, --outputs: label_size bytes of label and size bytes of data follow */
+	BENCH_END        /* program, --outputs: `size` records were sent */
+};
+
+struct bench_command {
+	uint32_t magic, kind;
+	uint64_t prime, iterations;
+};
+
+enum { BENCH_MIGRATED = 1, BENCH_PREEMPTED = 2, BENCH_PAGE_FAULT = 4 }; /* as PAIR_… in model/sample.h */
+
+struct bench_reply {
+	uint32_t magic, kind;
+	uint64_t ns;    /* between the stamps */
+	uint32_t flags; /* BENCH_MIGRATED … */
+	uint32_t cpu;   /* that it ran on */
+	uint64_t bytes_per_iteration;
+};
+
+struct bench_record {
+	uint32_t magic, kind;
+	uint64_t label_size, size;
+};
+
+#endif

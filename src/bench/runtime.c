@@ -1,0 +1,476 @@
+/* The part of every workload's program that assay brings along: main(), the functions of assay/bench.h, the clock.
+ *
+ * It is compiled by whatever compiler and flags the trial uses, so it is plain C99 with POSIX, and nothing in it
+ * depends on how it is optimised: between the two time stamps there is one call of the workload's run() and nothing
+ * else - no system call (clock_gettime reads the vDSO), no allocation, no output. tests/unit/measure_test.c checks
+ * it with strace.
+ *
+ *     PROGRAM [--param NAME=VALUE]… [--seed N] --outputs | --serve | --count N | --time | --describe
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "protocol.h"
+
+#include <assay/bench.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+struct bench_param {
+	const char *name; /* not terminated: name_size bytes */
+	size_t name_size;
+	const char *value;
+	int asked;
+};
+
+struct assay_bench {
+	struct bench_param *params;
+	size_t param_count;
+	uint64_t random[4]; /* xoshiro256**, Blackman and Vigna 2018 */
+	uint64_t bytes_per_iteration;
+	int record_fd; /* -1: assay_output() hands over nothing */
+	int readable;  /* records as lines for people */
+	uint64_t records;
+	int describe;
+};
+
+/* ---- ending ---------------------------------------------------------------------------------------------------- */
+
+void assay_fail(struct assay_bench *bench, const char *format, ...)
+{
+	va_list ap;
+	(void)bench;
+	fflush(stdout);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	fflush(stderr);
+	_exit(BENCH_EXIT_FAIL);
+}
+
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
+
+const char *assay_param(struct assay_bench *bench, const char *name, const char *fallback)
+{
+	const char *value = fallback;
+	size_t i;
+	for (i = 0; i < bench->param_count; i++) {
+		struct bench_param *param = &bench->params[i];
+		if (strlen(name) == param->name_size && memcmp(name, param->name, param->name_size) == 0) {
+			param->asked = 1;
+			value = param->value;
+		}
+	}
+	if (bench->describe)
+		printf("param %s=%s\n", name, value ? value : "");
+	return value;
+}
+
+uint64_t assay_param_u64(struct assay_bench *bench, const char *name, uint64_t fallback)
+{
+	char digits[32];
+	const char *text;
+	char *end;
+	unsigned long long value;
+	uint64_t factor = 1;
+	snprintf(digits, sizeof digits, "%llu", (unsigned long long)fallback);
+	text = assay_param(bench, name, digits);
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	switch (*end) {
+	case 'K': case 'k': factor = 1024; end++; break;
+	case 'M': factor = 1024 * 1024; end++; break;
+	case 'G': factor = 1024 * 1024 * 1024; end++; break;
+	default: break;
+	}
+	if (end == text || *end || errno || text[0] == '-' || (value && value > UINT64_MAX / factor))
+		assay_fail(bench, "parameter %s: \"%s\" is not a whole number: give digits, with K, M or G for powers of 1024", name,
+		           text);
+	return (uint64_t)value * factor;
+}
+
+void assay_bytes_per_iteration(struct assay_bench *bench, uint64_t size_bytes)
+{
+	bench->bytes_per_iteration = size_bytes;
+}
+
+/* ---- data by seed ------------------------------------------------------------------------------------------------ */
+
+static uint64_t bench_splitmix(uint64_t *state)
+{
+	uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+static void bench_seed(struct assay_bench *bench, uint64_t seed)
+{
+	int i;
+	for (i = 0; i < 4; i++)
+		bench->random[i] = bench_splitmix(&seed);
+}
+
+static uint64_t bench_rotate(uint64_t x, int k)
+{
+	return (x << k) | (x >> (64 - k));
+}
+
+uint64_t assay_random(struct assay_bench *bench)
+{
+	uint64_t *s = bench->random;
+	uint64_t result = bench_rotate(s[1] * 5, 7) * 9;
+	uint64_t t = s[1] << 17;
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = bench_rotate(s[3], 45);
+	return result;
+}
+
+void assay_fill_random(struct assay_bench *bench, void *data, size_t size)
+{
+	unsigned char *at = data;
+	while (size) {
+		uint64_t value = assay_random(bench);
+		size_t step = size < sizeof value ? size : sizeof value;
+		size_t i;
+		/* Byte by byte: the same data whatever the byte order. */
+		for (i = 0; i < step; i++)
+			at[i] = (unsigned char)(value >> (8 * i));
+		at += step;
+		size -= step;
+	}
+}
+
+enum { BENCH_WORDS = 1024, BENCH_WORD_MAX = 12 };
+
+struct bench_words {
+	char text[BENCH_WORDS][BENCH_WORD_MAX];
+	unsigned char length[BENCH_WORDS];
+};
+
+static void bench_words_make(struct assay_bench *bench, struct bench_words *words)
+{
+	static const char letters[] = "eeeeeeeeeeeetttttttttaaaaaaaaooooooooiiiiiiinnnnnnnsssssshhhhhhrrrrrr"
+	                              "ddddlllluuucccmmmwwffggyyppbbvk";
+	size_t i, k;
+	for (i = 0; i < BENCH_WORDS; i++) {
+		/* Frequent words, which come first, are short. */
+		size_t length = 2 + (i > 15) + (i > 127) + assay_random(bench) % (i > 15 ? 7 : 3);
+		words->length[i] = (unsigned char)length;
+		for (k = 0; k < length; k++)
+			words->text[i][k] = letters[assay_random(bench) % (sizeof letters - 1)];
+	}
+}
+
+/* Words with roughly Zipf's frequencies, sentences, and phrases that come again, as in prose and logs. */
+void assay_fill_text(struct assay_bench *bench, void *data, size_t size)
+{
+	char *out = data;
+	size_t used = 0, sentence = 0;
+	struct bench_words *words = malloc(sizeof *words);
+	if (!words)
+		assay_fail(bench, "out of memory in assay_fill_text");
+	bench_words_make(bench, words);
+	while (used < size) {
+		uint64_t r = assay_random(bench);
+		size_t length;
+		const char *from;
+		if (used > 256 && r % 100 < 6) {
+			size_t window = used < 32768 ? used : 32768;
+			length = 16 + (r >> 8) % 48;
+			from = out + used - window + (r >> 16) % (window - length);
+		} else {
+			/* 1024^u for a uniform u has the density 1/x. */
+			unsigned shift = (unsigned)((r >> 8) % 10);
+			size_t index = ((size_t)1 << shift) + (size_t)((r >> 16) & (((uint64_t)1 << shift) - 1));
+			length = words->length[index % BENCH_WORDS];
+			from = words->text[index % BENCH_WORDS];
+		}
+		if (length > size - used)
+			length = size - used;
+		memmove(out + used, from, length);
+		used += length;
+		if (used < size)
+			out[used++] = ++sentence % 11 ? ' ' : '.';
+		if (sentence % 11 == 0 && used < size)
+			out[used++] = '\n';
+	}
+	free(words);
+}
+
+/* The least of eight uniform bytes: about 6.3 bits of entropy a byte, and a 4-byte repeat within 64 KiB at one position
+ * in 200 only. */
+void assay_fill_literals(struct assay_bench *bench, void *data, size_t size)
+{
+	unsigned char *out = data;
+	size_t i;
+	for (i = 0; i < size; i++) {
+		uint64_t r = assay_random(bench);
+		unsigned least = 255;
+		int k;
+		for (k = 0; k < 8; k++, r >>= 8)
+			if ((r & 255) < least)
+				least = (unsigned)(r & 255);
+		out[i] = (unsigned char)least;
+	}
+}
+
+/* ---- messages ------------------------------------------------------------------------------------------------------ */
+
+static void bench_write(struct assay_bench *bench, int fd, const void *data, size_t size)
+{
+	const char *at = data;
+	while (size) {
+		ssize_t written = write(fd, at, size);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			assay_fail(bench, "can't hand over results: %s", strerror(errno));
+		at += written;
+		size -= (size_t)written;
+	}
+}
+
+/* 0: the other end is closed. */
+static int bench_read(int fd, void *data, size_t size)
+{
+	char *at = data;
+	while (size) {
+		ssize_t got = read(fd, at, size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return 0;
+		at += got;
+		size -= (size_t)got;
+	}
+	return 1;
+}
+
+void assay_output(struct assay_bench *bench, const char *label, const void *data, size_t size)
+{
+	struct bench_record record;
+	if (bench->record_fd < 0)
+		return;
+	if (bench->readable) {
+		uint64_t hash = 14695981039346656037u; /* FNV-1a */
+		const unsigned char *at = data;
+		size_t i;
+		for (i = 0; i < size; i++)
+			hash = (hash ^ at[i]) * 1099511628211u;
+		printf("%s: %llu bytes, hash %016llx\n", label, (unsigned long long)size, (unsigned long long)hash);
+		return;
+	}
+	memset(&record, 0, sizeof record);
+	record.magic = BENCH_MAGIC;
+	record.kind = BENCH_RECORD;
+	record.label_size = strlen(label);
+	record.size = size;
+	bench->records++;
+	bench_write(bench, bench->record_fd, &record, sizeof record);
+	bench_write(bench, bench->record_fd, label, (size_t)record.label_size);
+	bench_write(bench, bench->record_fd, data, size);
+}
+
+/* ---- the clock --------------------------------------------------------------------------------------------------- */
+
+static uint64_t bench_now_ns(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static struct bench_reply bench_sample(void *state, uint64_t prime, uint64_t iterations)
+{
+	struct bench_reply reply;
+	struct rusage before, after;
+	uint64_t start, end;
+	int cpu_before, cpu_after;
+	memset(&reply, 0, sizeof reply);
+	memset(&after, 0, sizeof after);
+	/* Touches the pages that the readings after the sample use. */
+	getrusage(RUSAGE_SELF, &after);
+	if (prime)
+		assay_workload.run(state, prime);
+	getrusage(RUSAGE_SELF, &before);
+	cpu_before = sched_getcpu();
+
+	start = bench_now_ns();
+	assay_workload.run(state, iterations);
+	end = bench_now_ns();
+
+	cpu_after = sched_getcpu();
+	getrusage(RUSAGE_SELF, &after);
+	reply.magic = BENCH_MAGIC;
+	reply.kind = BENCH_SAMPLE;
+	reply.ns = end - start;
+	reply.cpu = (uint32_t)cpu_after;
+	if (cpu_before != cpu_after)
+		reply.flags |= BENCH_MIGRATED;
+	if (before.ru_nivcsw != after.ru_nivcsw)
+		reply.flags |= BENCH_PREEMPTED;
+	if (before.ru_minflt != after.ru_minflt || before.ru_majflt != after.ru_majflt)
+		reply.flags |= BENCH_PAGE_FAULT;
+	return reply;
+}
+
+/* ---- modes --------------------------------------------------------------------------------------------------------- */
+
+static void bench_serve(struct assay_bench *bench, void *state)
+{
+	struct bench_command command;
+	struct bench_reply reply;
+	memset(&reply, 0, sizeof reply);
+	reply.magic = BENCH_MAGIC;
+	reply.kind = BENCH_READY;
+	reply.cpu = (uint32_t)sched_getcpu();
+	reply.bytes_per_iteration = bench->bytes_per_iteration;
+	bench_write(bench, BENCH_REPLY_FD, &reply, sizeof reply);
+	while (bench_read(BENCH_COMMAND_FD, &command, sizeof command)) {
+		if (command.magic != BENCH_MAGIC || command.kind == BENCH_QUIT)
+			break;
+		reply = bench_sample(state, command.prime, command.iterations);
+		reply.bytes_per_iteration = bench->bytes_per_iteration;
+		bench_write(bench, BENCH_REPLY_FD, &reply, sizeof reply);
+	}
+}
+
+static void bench_outputs(struct assay_bench *bench, void *state)
+{
+	struct bench_record end;
+	bench->record_fd = fcntl(BENCH_REPLY_FD, F_GETFD) >= 0 ? BENCH_REPLY_FD : STDOUT_FILENO;
+	bench->readable = bench->record_fd == STDOUT_FILENO && isatty(STDOUT_FILENO);
+	assay_workload.run(state, 1);
+	if (assay_workload.output)
+		assay_workload.output(state, bench);
+	if (assay_workload.edges)
+		assay_workload.edges(state, bench);
+	if (bench->readable)
+		return;
+	memset(&end, 0, sizeof end);
+	end.magic = BENCH_MAGIC;
+	end.kind = BENCH_END;
+	end.size = bench->records;
+	bench_write(bench, bench->record_fd, &end, sizeof end);
+}
+
+/* For people: how long one iteration takes, without any claim to compare. */
+static void bench_time(void *state)
+{
+	uint64_t iterations = 1;
+	struct bench_reply reply = bench_sample(state, 0, 1);
+	while (reply.ns < 100000000u && iterations < UINT64_MAX / 2) {
+		iterations *= 2;
+		reply = bench_sample(state, 0, iterations);
+	}
+	printf("%.2f ns per iteration (%llu iterations in one go)\n", (double)reply.ns / (double)iterations,
+	       (unsigned long long)iterations);
+}
+
+static void bench_describe(struct assay_bench *bench)
+{
+	printf("bytes_per_iteration %llu\n", (unsigned long long)bench->bytes_per_iteration);
+	printf("output %s\n", assay_workload.output ? "yes" : "no");
+	printf("edges %s\n", assay_workload.edges ? "yes" : "no");
+}
+
+static int bench_usage(const char *program, const char *what)
+{
+	fprintf(stderr,
+	        "%s: %s\nusage: %s [--param NAME=VALUE]... [--seed N] --outputs | --time | --describe | --count N | --serve\n",
+	        program, what, program);
+	return BENCH_EXIT_USAGE;
+}
+
+static int bench_number(const char *text, uint64_t *ret_number)
+{
+	char *end;
+	errno = 0;
+	*ret_number = (uint64_t)strtoull(text, &end, 10);
+	return end != text && !*end && !errno && text[0] != '-';
+}
+
+int main(int argc, char **argv)
+{
+	struct assay_bench bench;
+	const char *mode = NULL;
+	uint64_t seed = 1, count = 0;
+	void *state = NULL;
+	size_t i;
+	int k;
+	memset(&bench, 0, sizeof bench);
+	bench.record_fd = -1;
+	bench.params = calloc((size_t)argc + 1, sizeof *bench.params);
+	if (!bench.params)
+		return bench_usage(argv[0], "out of memory");
+	for (k = 1; k < argc; k++) {
+		const char *word = argv[k];
+		const char *next = k + 1 < argc ? argv[k + 1] : NULL;
+		if (strcmp(word, "--param") == 0) {
+			const char *equals = next ? strchr(next, '=') : NULL;
+			struct bench_param *param = &bench.params[bench.param_count];
+			if (!equals)
+				return bench_usage(argv[0], "--param needs NAME=VALUE");
+			param->name = next;
+			param->name_size = (size_t)(equals - next);
+			param->value = equals + 1;
+			bench.param_count++;
+			k++;
+		} else if (strcmp(word, "--seed") == 0) {
+			if (!next || !bench_number(next, &seed))
+				return bench_usage(argv[0], "--seed needs a whole number");
+			k++;
+		} else if (strcmp(word, "--count") == 0) {
+			if (!next || !bench_number(next, &count))
+				return bench_usage(argv[0], "--count needs a whole number");
+			mode = word;
+			k++;
+		} else if (strcmp(word, "--outputs") == 0 || strcmp(word, "--serve") == 0 || strcmp(word, "--time") == 0 ||
+		           strcmp(word, "--describe") == 0) {
+			mode = word;
+		} else {
+			return bench_usage(argv[0], "unknown option");
+		}
+	}
+	if (!mode)
+		return bench_usage(argv[0], "say what to do");
+	if (!assay_workload.run)
+		assay_fail(&bench, "assay_workload.run is not set: give the workload a run function");
+	bench.describe = strcmp(mode, "--describe") == 0;
+	bench_seed(&bench, seed);
+	if (assay_workload.setup)
+		state = assay_workload.setup(&bench);
+	for (i = 0; i < bench.param_count; i++)
+		if (!bench.params[i].asked)
+			fprintf(stderr, "parameter %.*s is given, but the workload never asks for it\n",
+			        (int)bench.params[i].name_size, bench.params[i].name);
+	if (strcmp(mode, "--serve") == 0)
+		bench_serve(&bench, state);
+	else if (strcmp(mode, "--outputs") == 0)
+		bench_outputs(&bench, state);
+	else if (strcmp(mode, "--count") == 0)
+		assay_workload.run(state, count);
+	else if (strcmp(mode, "--time") == 0)
+		bench_time(state);
+	else
+		bench_describe(&bench);
+	if (assay_workload.teardown)
+		assay_workload.teardown(state);
+	free(bench.params);
+	return 0;
+}
