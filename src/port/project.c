@@ -1,0 +1,593 @@
+/* Read through libyaml's document interface rather than libcyaml: a workload's `params` is a mapping with names of the
+ * user's own, which libcyaml's schemas can't hold, and every node of a document knows its line, so that each message
+ * can name it. Aliases may make a document cyclic; nothing here recurses, so that does no harm. */
+#include "port/project.h"
+#include "base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <yaml.h>
+
+enum { PROJECT_FILE_MAX_BYTES = 1024 * 1024 };
+
+struct reader {
+	struct arena *arena;
+	yaml_document_t *document;
+	const char *file; /* as it is named in messages */
+	struct project *project;
+	struct note_list *notes;
+	struct string_list commands; /* names of workloads that were left out because they are commands */
+	struct err *err;
+};
+
+static unsigned node_line(const yaml_node_t *node)
+{
+	return (unsigned)node->start_mark.line + 1;
+}
+
+__attribute__((format(printf, 3, 4))) static enum status fail(struct reader *reader, const yaml_node_t *node,
+                                                              const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	const char *text = arena_vprintf(reader->arena, fmt, ap);
+	va_end(ap);
+	return err_set(reader->err, ST_USAGE, "%s:%u: %s", reader->file, node ? node_line(node) : 1, text);
+}
+
+__attribute__((format(printf, 4, 5))) static void note(struct arena *arena, struct note_list *notes, const char *where,
+                                                       const char *fmt, ...)
+{
+	if (!notes)
+		return;
+	va_list ap;
+	va_start(ap, fmt);
+	struct note one = {.where = where, .text = arena_vprintf(arena, fmt, ap)};
+	va_end(ap);
+	list_push(arena, notes, one);
+}
+
+static yaml_node_t *node_at(struct reader *reader, int index)
+{
+	return yaml_document_get_node(reader->document, index);
+}
+
+/* "a, b, c" */
+static const char *names_joined(struct arena *arena, const char *const *names)
+{
+	struct string_list list = {0};
+	for (; *names; names++)
+		list_push(arena, &list, *names);
+	return text_join(arena, &list, ", ");
+}
+
+/* A scalar's text; `what` names it in messages. Empty text is refused: nobody means it. */
+static enum status read_text(struct reader *reader, const yaml_node_t *node, const char *what, const char **ret_text)
+{
+	if (node->type != YAML_SCALAR_NODE)
+		return fail(reader, node, "`%s` must be a single value, not a %s", what,
+		            node->type == YAML_SEQUENCE_NODE ? "list" : "mapping");
+	const char *bytes = (const char *)node->data.scalar.value;
+	if (node->data.scalar.length == 0)
+		return fail(reader, node, "`%s` has no value: give it one or leave the key out", what);
+	if (strlen(bytes) != node->data.scalar.length)
+		return fail(reader, node, "`%s` holds a zero byte", what);
+	*ret_text = arena_strdup(reader->arena, bytes);
+	return ST_OK;
+}
+
+enum words { WORDS_WHOLE, WORDS_SHELL };
+
+/* A list of scalars, or one scalar: taken whole, or split into shell words. */
+static enum status read_texts(struct reader *reader, const yaml_node_t *node, const char *what, enum words words,
+                              struct string_list *ret_texts)
+{
+	const char *text = NULL;
+	if (node->type == YAML_MAPPING_NODE)
+		return fail(reader, node, "`%s` must be a list: [a, b]", what);
+	if (node->type == YAML_SCALAR_NODE) {
+		if (read_text(reader, node, what, &text))
+			return reader->err->code;
+		if (words == WORDS_WHOLE)
+			list_push(reader->arena, ret_texts, text);
+		else if (!shell_split(reader->arena, text, ret_texts))
+			return fail(reader, node, "`%s`: a quote is left open", what);
+		return ST_OK;
+	}
+	for (yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++) {
+		if (read_text(reader, node_at(reader, *item), what, &text))
+			return reader->err->code;
+		list_push(reader->arena, ret_texts, text);
+	}
+	return ST_OK;
+}
+
+/* Calls `field` for each key of a mapping after it was found in `names`; refuses unknown and repeated keys. */
+static enum status read_mapping(struct reader *reader, const yaml_node_t *node, const char *what,
+                                const char *const *names, void *into,
+                                enum status (*field)(struct reader *, size_t name, const yaml_node_t *value, void *into))
+{
+	if (node->type != YAML_MAPPING_NODE)
+		return fail(reader, node, "%s must be a mapping of %s", what, names_joined(reader->arena, names));
+	unsigned long long seen = 0;
+	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+		const yaml_node_t *key = node_at(reader, pair->key), *value = node_at(reader, pair->value);
+		const char *name = NULL;
+		if (read_text(reader, key, "a key", &name))
+			return reader->err->code;
+		size_t i = 0;
+		while (names[i] && strcmp(names[i], name) != 0)
+			i++;
+		if (!names[i])
+			return fail(reader, key, "unknown key `%s` in %s: it may have %s", name, what,
+			            names_joined(reader->arena, names));
+		if (seen & 1ull << i)
+			return fail(reader, key, "`%s` is given twice in %s: keep one", name, what);
+		seen |= 1ull << i;
+		if (field(reader, i, value, into))
+			return reader->err->code;
+	}
+	return ST_OK;
+}
+
+/* Calls `item` for each element of a list. */
+static enum status read_list(struct reader *reader, const yaml_node_t *node, const char *what,
+                             enum status (*item_fn)(struct reader *, const yaml_node_t *item))
+{
+	if (node->type == YAML_SCALAR_NODE && node->data.scalar.length == 0)
+		return ST_OK; /* "workloads:" with everything below it commented out */
+	if (node->type != YAML_SEQUENCE_NODE)
+		return fail(reader, node, "`%s` must be a list: each entry begins with \"- \"", what);
+	for (yaml_node_item_t *item = node->data.sequence.items.start; item < node->data.sequence.items.top; item++)
+		if (item_fn(reader, node_at(reader, *item)))
+			return reader->err->code;
+	return ST_OK;
+}
+
+/* ---- workloads ---------------------------------------------------------------------------------------------- */
+
+static enum status read_params(struct reader *reader, const yaml_node_t *node, struct param_list *ret_params)
+{
+	if (node->type != YAML_MAPPING_NODE)
+		return fail(reader, node, "`params` must be a mapping of names to lists: { block: [4096, 131072] }");
+	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+		const yaml_node_t *key = node_at(reader, pair->key);
+		struct param param = {0};
+		if (read_text(reader, key, "a parameter's name", &param.name))
+			return reader->err->code;
+		if (strpbrk(param.name, "= \t\n"))
+			return fail(reader, key, "the parameter's name `%s` may hold neither '=' nor blanks", param.name);
+		for (size_t i = 0; i < ret_params->count; i++)
+			if (text_equal(ret_params->at[i].name, param.name))
+				return fail(reader, key, "the parameter `%s` is given twice: keep one", param.name);
+		if (read_texts(reader, node_at(reader, pair->value), param.name, WORDS_WHOLE, &param.values))
+			return reader->err->code;
+		if (param.values.count == 0)
+			return fail(reader, key, "the parameter `%s` has no values: give it some or leave it out", param.name);
+		list_push(reader->arena, ret_params, param);
+	}
+	return ST_OK;
+}
+
+enum workload_key { W_NAME, W_BENCH, W_SOURCES, W_FLAGS, W_LIBS, W_PARAMS, W_RUN, W_METRIC, W_BETTER };
+static const char *const workload_keys[] = {"name", "bench", "sources", "flags", "libs", "params", "run", "metric",
+                                            "better", NULL};
+
+struct workload_fields {
+	struct workload *workload;
+	const char *run, *metric, *better;
+};
+
+static enum status workload_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
+{
+	struct workload_fields *fields = into;
+	struct workload *workload = fields->workload;
+	switch ((enum workload_key)name) {
+	case W_NAME:
+		return read_text(reader, value, "name", &workload->name);
+	case W_BENCH:
+		return read_text(reader, value, "bench", &workload->bench);
+	case W_SOURCES:
+		return read_texts(reader, value, "sources", WORDS_WHOLE, &workload->sources);
+	case W_FLAGS:
+		return read_texts(reader, value, "flags", WORDS_SHELL, &workload->flags);
+	case W_LIBS:
+		return read_texts(reader, value, "libs", WORDS_SHELL, &workload->libs);
+	case W_PARAMS:
+		return read_params(reader, value, &workload->params);
+	case W_RUN:
+		return read_text(reader, value, "run", &fields->run);
+	case W_METRIC:
+		return read_text(reader, value, "metric", &fields->metric);
+	case W_BETTER:
+		return read_text(reader, value, "better", &fields->better);
+	}
+	BUG("workload key %zu", name);
+}
+
+static enum status workload_item(struct reader *reader, const yaml_node_t *item)
+{
+	struct workload *workload = arena_new(reader->arena, struct workload);
+	workload->line = node_line(item);
+	struct workload_fields fields = {.workload = workload};
+	if (read_mapping(reader, item, "a workload", workload_keys, &fields, workload_field))
+		return reader->err->code;
+	if (!workload->name)
+		return fail(reader, item, "a workload has no `name`: reports name it by that");
+	if (!workload->bench == !fields.run)
+		return fail(reader, item, "the workload `%s` must have %s", workload->name,
+		            workload->bench ? "either `bench` (a C driver) or `run` (a command), not both"
+		                            : "a `bench` (a C driver, see assay/bench.h) or a `run` (a command)");
+	for (size_t i = 0; i < reader->project->workloads.count; i++)
+		if (text_equal(reader->project->workloads.at[i]->name, workload->name))
+			return fail(reader, item, "two workloads are named `%s`: rename one", workload->name);
+	if (fields.run) {
+		list_push(reader->arena, &reader->commands, workload->name);
+		note(reader->arena, reader->notes, arena_printf(reader->arena, "%s:%u", reader->file, workload->line),
+		     "the workload `%s` is a command, which can't be settled yet: give it a `bench` driver; the rest goes on",
+		     workload->name);
+		return ST_OK;
+	}
+	if (fields.metric || fields.better)
+		return fail(reader, item, "the workload `%s` has a `bench`: `metric` and `better` are for commands only",
+		            workload->name);
+	workload->bench = path_clean(reader->arena, workload->bench);
+	for (size_t i = 0; i < workload->sources.count; i++)
+		workload->sources.at[i] = path_clean(reader->arena, workload->sources.at[i]);
+	list_push(reader->arena, &reader->project->workloads, workload);
+	return ST_OK;
+}
+
+/* ---- hypotheses and decisions -------------------------------------------------------------------------------- */
+
+enum claimed_key { H_NAME, H_PATCH, H_DEFINE, H_FLAGS, H_CC, H_CLAIM, H_WORKLOADS };
+static const char *const claimed_keys[] = {"name", "patch", "define", "flags", "cc", "claim", "workloads", NULL};
+
+static enum status claimed_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
+{
+	struct claimed *claimed = into;
+	struct string_list words = {0};
+	switch ((enum claimed_key)name) {
+	case H_NAME:
+		return read_text(reader, value, "name", &claimed->name);
+	case H_PATCH:
+		return read_text(reader, value, "patch", &claimed->patch);
+	case H_DEFINE:
+		return read_text(reader, value, "define", &claimed->define);
+	case H_FLAGS:
+		if (read_texts(reader, value, "flags", WORDS_SHELL, &words))
+			return reader->err->code;
+		for (size_t i = 0; i < words.count; i++)
+			words.at[i] = shell_quote(reader->arena, words.at[i]);
+		claimed->flags = text_join(reader->arena, &words, " ");
+		return ST_OK;
+	case H_CC:
+		return read_text(reader, value, "cc", &claimed->cc);
+	case H_CLAIM:
+		return read_text(reader, value, "claim", &claimed->claim);
+	case H_WORKLOADS:
+		return read_texts(reader, value, "workloads", WORDS_WHOLE, &claimed->workloads);
+	}
+	BUG("hypothesis key %zu", name);
+}
+
+static enum status claimed_item(struct reader *reader, const yaml_node_t *item)
+{
+	struct claimed claimed = {0};
+	if (read_mapping(reader, item, "a hypothesis", claimed_keys, &claimed, claimed_field))
+		return reader->err->code;
+	if (!claimed.name)
+		return fail(reader, item, "a hypothesis has no `name`: reports name it by that");
+	int changes = !!claimed.patch + !!claimed.define + !!claimed.flags + !!claimed.cc;
+	if (changes != 1)
+		return fail(reader, item, "the hypothesis `%s` must have %s of patch, define, flags, cc", claimed.name,
+		            changes ? "only one" : "one");
+	for (size_t i = 0; i < reader->project->hypotheses.count; i++)
+		if (text_equal(reader->project->hypotheses.at[i].name, claimed.name))
+			return fail(reader, item, "two hypotheses are named `%s`: rename one", claimed.name);
+	if (claimed.patch)
+		claimed.patch = path_clean(reader->arena, path_join(reader->arena, reader->project->dir, claimed.patch));
+	/* Workloads may stand below the hypotheses: their names are checked at the end. */
+	list_push(reader->arena, &reader->project->hypotheses, claimed);
+	return ST_OK;
+}
+
+enum decision_key { D_FINDING, D_REASON };
+static const char *const decision_keys[] = {"finding", "reason", NULL};
+
+static enum status decision_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
+{
+	struct decision *decision = into;
+	switch ((enum decision_key)name) {
+	case D_FINDING:
+		return read_text(reader, value, "finding", &decision->finding);
+	case D_REASON:
+		return read_text(reader, value, "reason", &decision->reason);
+	}
+	BUG("decision key %zu", name);
+}
+
+static enum status decision_item(struct reader *reader, const yaml_node_t *item)
+{
+	struct decision decision = {0};
+	if (read_mapping(reader, item, "a decision", decision_keys, &decision, decision_field))
+		return reader->err->code;
+	if (!decision.finding)
+		return fail(reader, item, "a decision has no `finding`: the id that assay scan prints, or its beginning");
+	if (!decision.reason)
+		return fail(reader, item, "the decision on `%s` has no `reason`: say why it is deliberate", decision.finding);
+	list_push(reader->arena, &reader->project->decisions, decision);
+	return ST_OK;
+}
+
+/* ---- the whole file ----------------------------------------------------------------------------------------- */
+
+enum project_key { P_TREE, P_SCAN, P_COMPILE_COMMANDS, P_BUILD, P_WORKLOADS, P_HYPOTHESES, P_DECISIONS };
+static const char *const project_keys[] = {"tree", "scan", "compile_commands", "build", "workloads", "hypotheses",
+                                           "decisions", NULL};
+
+static enum status project_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
+{
+	struct project *project = into;
+	const char *ignored = NULL;
+	switch ((enum project_key)name) {
+	case P_TREE:
+		return read_text(reader, value, "tree", &project->tree);
+	case P_SCAN:
+		if (read_texts(reader, value, "scan", WORDS_WHOLE, &project->scan))
+			return reader->err->code;
+		for (size_t i = 0; i < project->scan.count; i++) {
+			const char *clean = path_clean(reader->arena, project->scan.at[i]);
+			if (clean[0] == '/' || text_equal(clean, "..") || text_starts(clean, "../"))
+				return fail(reader, value, "`scan` names %s, which is not inside the tree: paths are relative to it",
+				            project->scan.at[i]);
+			project->scan.at[i] = clean;
+		}
+		return ST_OK;
+	case P_COMPILE_COMMANDS:
+		return read_text(reader, value, "compile_commands", &project->compile_commands);
+	case P_BUILD:
+		return read_text(reader, value, "build", &ignored);
+	case P_WORKLOADS:
+		return read_list(reader, value, "workloads", workload_item);
+	case P_HYPOTHESES:
+		return read_list(reader, value, "hypotheses", claimed_item);
+	case P_DECISIONS:
+		return read_list(reader, value, "decisions", decision_item);
+	}
+	BUG("project key %zu", name);
+}
+
+static bool names_workload(const struct reader *reader, const char *name)
+{
+	for (size_t i = 0; i < reader->project->workloads.count; i++)
+		if (text_equal(reader->project->workloads.at[i]->name, name))
+			return true;
+	for (size_t i = 0; i < reader->commands.count; i++)
+		if (text_equal(reader->commands.at[i], name))
+			return true;
+	return false;
+}
+
+static bool is_command(const struct reader *reader, const char *name)
+{
+	for (size_t i = 0; i < reader->commands.count; i++)
+		if (text_equal(reader->commands.at[i], name))
+			return true;
+	return false;
+}
+
+static enum status claimed_workloads_check(struct reader *reader)
+{
+	for (size_t i = 0; i < reader->project->hypotheses.count; i++) {
+		const struct claimed *claimed = &reader->project->hypotheses.at[i];
+		for (size_t j = 0; j < claimed->workloads.count; j++)
+			if (!names_workload(reader, claimed->workloads.at[j]))
+				return err_set(reader->err, ST_USAGE,
+				               "%s: the hypothesis `%s` names the workload `%s`, which is not defined: define it "
+				               "under `workloads` or correct the name",
+				               reader->file, claimed->name, claimed->workloads.at[j]);
+	}
+	/* A hypothesis for commands alone can't be settled; one that loses some of its workloads keeps the others. */
+	struct claimed_list kept = {0};
+	for (size_t i = 0; i < reader->project->hypotheses.count; i++) {
+		struct claimed claimed = reader->project->hypotheses.at[i];
+		struct string_list workloads = {0};
+		for (size_t j = 0; j < claimed.workloads.count; j++)
+			if (!is_command(reader, claimed.workloads.at[j]))
+				list_push(reader->arena, &workloads, claimed.workloads.at[j]);
+		if (claimed.workloads.count && !workloads.count) {
+			note(reader->arena, reader->notes, reader->file,
+			     "the hypothesis `%s` names only commands, which can't be settled yet: it is left out", claimed.name);
+			continue;
+		}
+		claimed.workloads = workloads;
+		list_push(reader->arena, &kept, claimed);
+	}
+	reader->project->hypotheses = kept;
+	return ST_OK;
+}
+
+static enum status document_read(struct reader *reader, const char *text, size_t size)
+{
+	yaml_parser_t parser;
+	if (!yaml_parser_initialize(&parser))
+		return err_set(reader->err, ST_SYSTEM, "%s: out of memory", reader->file);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+	yaml_document_t document;
+	enum status status = ST_OK;
+	if (!yaml_parser_load(&parser, &document)) {
+		status = err_set(reader->err, ST_USAGE, "%s:%zu: not YAML: %s%s%s", reader->file, parser.problem_mark.line + 1,
+		                 parser.problem ? parser.problem : "unreadable", parser.context ? ", " : "",
+		                 parser.context ? parser.context : "");
+		yaml_parser_delete(&parser);
+		return status;
+	}
+	reader->document = &document;
+	const yaml_node_t *root = yaml_document_get_root_node(&document);
+	bool empty = !root || (root->type == YAML_SCALAR_NODE && root->data.scalar.length == 0);
+	if (!empty)
+		status = read_mapping(reader, root, "the project file", project_keys, reader->project, project_field);
+	yaml_document_delete(&document);
+	yaml_parser_delete(&parser);
+	return status ? status : claimed_workloads_check(reader);
+}
+
+/* ---- where things are ---------------------------------------------------------------------------------------- */
+
+static bool is_file(const char *path)
+{
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static const char *path_absolute(struct arena *arena, const char *path)
+{
+	if (path[0] == '/')
+		return path_clean(arena, path);
+	char *here = getcwd(NULL, 0);
+	const char *result = path_clean(arena, path_join(arena, here ? here : "/", path));
+	free(here);
+	return result;
+}
+
+static int name_order(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* compile_commands.json of the folder, of build/ or of one of build's folders (the first by name). */
+static const char *database_find(struct arena *arena, const char *folder)
+{
+	static const char name[] = "compile_commands.json";
+	const char *here = path_join(arena, folder, name);
+	if (is_file(here))
+		return here;
+	const char *build = path_join(arena, folder, "build");
+	const char *in_build = path_join(arena, build, name);
+	if (is_file(in_build))
+		return in_build;
+	DIR *dir = opendir(build);
+	if (!dir)
+		return NULL;
+	struct string_list found = {0};
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		if (entry->d_name[0] == '.')
+			continue;
+		const char *file = path_join(arena, path_join(arena, build, entry->d_name), name);
+		if (is_file(file))
+			list_push(arena, &found, file);
+	}
+	closedir(dir);
+	if (!found.count)
+		return NULL;
+	qsort(found.at, found.count, sizeof *found.at, name_order);
+	return found.at[0];
+}
+
+static enum status places_settle(struct reader *reader, const char *source_override)
+{
+	struct arena *arena = reader->arena;
+	struct project *project = reader->project;
+	const char *said = project->tree;
+	if (source_override)
+		project->tree = path_absolute(arena, source_override);
+	else
+		project->tree = path_clean(arena, path_join(arena, project->dir, said ? said : "."));
+	if (!is_folder(project->tree))
+		return err_set(reader->err, ST_USAGE, "%s: the source tree %s is not a folder: %s", reader->file, project->tree,
+		               source_override ? "name another with --source"
+		                               : "correct `tree:` or name one with --source");
+	if (project->compile_commands) {
+		const char *path = path_clean(arena, path_join(arena, project->dir, project->compile_commands));
+		if (is_folder(path))
+			path = path_join(arena, path, "compile_commands.json");
+		project->compile_commands = is_file(path) ? path : NULL;
+		if (!project->compile_commands)
+			note(arena, reader->notes, reader->file,
+			     "%s does not exist: build the project so that it is written; until then compile commands are guessed",
+			     path);
+		return ST_OK;
+	}
+	project->compile_commands = database_find(arena, project->tree);
+	if (!project->compile_commands && !text_equal(project->dir, project->tree))
+		project->compile_commands = database_find(arena, project->dir);
+	return ST_OK;
+}
+
+enum status project_parse(struct arena *arena, const char *text, size_t size, const char *file,
+                          const char *source_override, struct project *ret_project, struct note_list *notes,
+                          struct err *err)
+{
+	struct err own = ERR_INIT;
+	*ret_project = (struct project){0};
+	ret_project->file = path_absolute(arena, file);
+	ret_project->dir = path_dir(arena, ret_project->file);
+	struct reader reader = {
+	    .arena = arena, .file = file, .project = ret_project, .notes = notes, .err = err ? err : &own};
+	enum status status = document_read(&reader, text, size);
+	return status ? status : places_settle(&reader, source_override);
+}
+
+static enum status file_read(struct arena *arena, const char *path, char **ret_text, size_t *ret_size, struct err *err)
+{
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return err_errno(err, errno, "can't read the project file %s", path);
+	char *text = arena_alloc(arena, PROJECT_FILE_MAX_BYTES + 1);
+	size_t size = fread(text, 1, PROJECT_FILE_MAX_BYTES + 1, file);
+	bool failed = ferror(file);
+	fclose(file);
+	if (failed)
+		return err_set(err, ST_SYSTEM, "can't read the project file %s", path);
+	if (size > PROJECT_FILE_MAX_BYTES)
+		return err_set(err, ST_USAGE, "%s is larger than 1 MiB: that is no project file", path);
+	*ret_text = text;
+	*ret_size = size;
+	return ST_OK;
+}
+
+enum status project_load(struct arena *arena, const char *path, const char *source_override,
+                         struct project *ret_project, struct note_list *notes, struct err *err)
+{
+	*ret_project = (struct project){0};
+	const char *named = path && path[0] ? path : ".";
+	const char *absolute = path_absolute(arena, named);
+	const char *file = NULL;
+	const char *dir = absolute;
+	if (is_folder(absolute)) {
+		const char *candidate = text_equal(named, ".") ? "assay.yaml" : path_join(arena, named, "assay.yaml");
+		if (is_file(candidate))
+			file = candidate;
+	} else if (is_file(absolute)) {
+		dir = path_dir(arena, absolute);
+		if (text_ends(named, ".yaml") || text_ends(named, ".yml"))
+			file = named;
+		else if (is_file(path_join(arena, dir, "assay.yaml")))
+			file = path_join(arena, dir, "assay.yaml");
+	} else {
+		return err_set(err, ST_USAGE, "%s does not exist: name a folder, a source file or an assay.yaml", named);
+	}
+	if (file) {
+		char *text = NULL;
+		size_t size = 0;
+		enum status status = file_read(arena, file, &text, &size, err);
+		return status ? status
+		              : project_parse(arena, text, size, file, source_override, ret_project, notes, err);
+	}
+	struct err own = ERR_INIT;
+	struct reader reader = {
+	    .arena = arena, .file = dir, .project = ret_project, .notes = notes, .err = err ? err : &own};
+	ret_project->dir = dir;
+	return places_settle(&reader, source_override);
+}

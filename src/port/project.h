@@ -1,0 +1,44 @@
+/* The project file, assay.yaml. project.c is the only file that reads YAML of the user's.
+ *
+ * Keys (all optional):
+ *
+ *     tree: ../zfs-2.3.2             the source tree that is scanned, copied and patched; relative to this file
+ *     scan: [module, include]        what of it is scanned; relative to the tree; default: all
+ *     compile_commands: build/compile_commands.json   default: looked for in ., build/ and build/…/
+ *     build: make -j2                kept for candidates that need the whole tree (not used yet)
+ *     workloads:
+ *       - name: decompress
+ *         bench: bench/decompress.c  the driver (include/assay/bench.h), relative to this file
+ *         sources: [lib/decode.c]    compiled with it, relative to the tree; what isn't there, to this file
+ *         flags: [-Ilib]             or one string of shell words; relative paths count from the tree
+ *         libs: [-lm]
+ *         params: { block: [4096, 131072] }
+ *     hypotheses:
+ *       - name: restrict on the decoder's parameters
+ *         patch: patches/restrict.patch      or define: X=Y, flags: -O3, cc: clang-19; relative to this file
+ *         claim: 5-20 % faster
+ *         workloads: [decompress]
+ *     decisions:
+ *       - finding: P04:lib/x.c:decode
+ *         reason: kernel objtool
+ */
+#ifndef ASSAY_PORT_PROJECT_H
+#define ASSAY_PORT_PROJECT_H
+
+#include "base/err.h"
+#include "model/project.h"
+#include "model/run.h"
+
+/* `path` is a folder, a project file (*.yaml), any other file (its folder counts) or NULL (the current folder).
+ * `source_override`, when given, takes the place of `tree:`. dir, tree, file, compile_commands and claimed.patch are
+ * absolute and clean in the result. What can't be used although the rest can (a command workload, a compile_commands
+ * that isn't there) is appended to `notes` (may be NULL). ST_USAGE: one sentence that begins with "FILE:LINE: ". */
+MUST_CHECK enum status project_load(struct arena *arena, const char *path, const char *source_override,
+                                    struct project *ret_project, struct note_list *notes, struct err *err);
+
+/* The same for text that is in memory already: `file` names it in messages and its folder is project.dir. */
+MUST_CHECK enum status project_parse(struct arena *arena, const char *text, size_t size, const char *file,
+                                     const char *source_override, struct project *ret_project,
+                                     struct note_list *notes, struct err *err);
+
+#endif

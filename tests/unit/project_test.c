@@ -1,0 +1,215 @@
+#include "port/project.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+struct fixture {
+	struct arena arena;
+	char dir[64];
+	struct note_list notes;
+	struct err err;
+	struct project project;
+};
+
+static int setup(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof *fixture);
+	arena_init(&fixture->arena);
+	strcpy(fixture->dir, "/tmp/assay-project-XXXXXX");
+	*state = fixture;
+	return mkdtemp(fixture->dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *fixture = *state;
+	char command[128];
+	snprintf(command, sizeof command, "rm -rf %s", fixture->dir);
+	int code = system(command);
+	arena_release(&fixture->arena);
+	free(fixture);
+	return code;
+}
+
+static const char *put(struct fixture *fixture, const char *name, const char *text)
+{
+	const char *path = path_join(&fixture->arena, fixture->dir, name);
+	for (char *at = strchr(path + strlen(fixture->dir) + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		mkdir(path, 0777);
+		*at = '/';
+	}
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+	return path;
+}
+
+static enum status load(struct fixture *fixture, const char *text)
+{
+	put(fixture, "assay.yaml", text);
+	fixture->err = ERR_INIT;
+	return project_load(&fixture->arena, fixture->dir, NULL, &fixture->project, &fixture->notes, &fixture->err);
+}
+
+static void a_full_file_is_read(void **state)
+{
+	struct fixture *f = *state;
+	put(f, "src/lib/decode.c", "");
+	put(f, "build/release/compile_commands.json", "[]");
+	assert_int_equal(load(f, "tree: src\n"
+	                         "scan: [lib, ./include/]\n"
+	                         "build: make -j2\n"
+	                         "hypotheses:\n"
+	                         "  - name: restrict\n"
+	                         "    patch: patches/../patches/r.patch\n"
+	                         "    claim: 5-20 % faster\n"
+	                         "    workloads: [decompress]\n"
+	                         "  - {name: o3, flags: ['-O3', '-DA=b c']}\n"
+	                         "  - {name: clang, cc: clang-19}\n"
+	                         "workloads:\n"
+	                         "  - name: decompress\n"
+	                         "    bench: ./bench/decompress.c\n"
+	                         "    sources: [lib/decode.c]\n"
+	                         "    flags: -Ilib '-DX=a b'\n"
+	                         "    libs: [-lm]\n"
+	                         "    params: { block: [4096, 131072], level: 3 }\n"
+	                         "decisions:\n"
+	                         "  - finding: P04:lib/x.c:decode\n"
+	                         "    reason: kernel objtool\n"),
+	                 ST_OK);
+	const struct project *p = &f->project;
+	assert_string_equal(p->dir, f->dir);
+	assert_string_equal(p->tree, path_join(&f->arena, f->dir, "src"));
+	assert_string_equal(p->compile_commands,
+	                    path_join(&f->arena, f->dir, "build/release/compile_commands.json"));
+	assert_int_equal(p->scan.count, 2);
+	assert_string_equal(p->scan.at[1], "include");
+	assert_int_equal(p->workloads.count, 1);
+	const struct workload *w = p->workloads.at[0];
+	assert_string_equal(w->bench, "bench/decompress.c");
+	assert_int_equal(w->line, 12);
+	assert_int_equal(w->flags.count, 2);
+	assert_string_equal(w->flags.at[1], "-DX=a b");
+	assert_string_equal(w->libs.at[0], "-lm");
+	assert_int_equal(w->params.count, 2);
+	assert_string_equal(w->params.at[0].name, "block");
+	assert_string_equal(w->params.at[0].values.at[1], "131072");
+	assert_string_equal(w->params.at[1].values.at[0], "3");
+	assert_int_equal(p->hypotheses.count, 3);
+	assert_string_equal(p->hypotheses.at[0].patch, path_join(&f->arena, f->dir, "patches/r.patch"));
+	assert_string_equal(p->hypotheses.at[0].workloads.at[0], "decompress");
+	assert_string_equal(p->hypotheses.at[1].flags, "-O3 '-DA=b c'");
+	assert_string_equal(p->hypotheses.at[2].cc, "clang-19");
+	assert_string_equal(p->decisions.at[0].reason, "kernel objtool");
+	assert_int_equal(f->notes.count, 0);
+}
+
+static void mistakes_are_told_with_their_line(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		const char *text, *line, *said;
+	} table[] = {
+	    {"workloads:\n  - name: a\n    bench: b.c\n    sourecs: [x]\n", ":4: ", "unknown key `sourecs` in a workload"},
+	    {"treee: x\n", ":1: ", "unknown key `treee` in the project file"},
+	    {"scan: [a]\nscan: [b]\n", ":2: ", "`scan` is given twice"},
+	    {"scan: {a: b}\n", ":1: ", "`scan` must be a list"},
+	    {"scan: [../x]\n", ":1: ", "not inside the tree"},
+	    {"workloads: 3\n", ":1: ", "`workloads` must be a list"},
+	    {"\n\nworkloads:\n  - bench: b.c\n", ":4: ", "has no `name`"},
+	    {"workloads:\n  - name: a\n", ":2: ", "must have a `bench`"},
+	    {"workloads:\n  - {name: a, bench: b.c, run: ./x}\n", ":2: ", "not both"},
+	    {"workloads:\n  - {name: a, bench: b.c}\n  - {name: a, bench: c.c}\n", ":3: ", "two workloads are named `a`"},
+	    {"workloads:\n  - {name: a, bench: b.c, params: [1]}\n", ":2: ", "`params` must be a mapping"},
+	    {"workloads:\n  - {name: a, bench: b.c, params: {n: []}}\n", ":2: ", "`n` has no values"},
+	    {"workloads:\n  - {name: a, bench: b.c, flags: \"-D'x\"}\n", ":2: ", "a quote is left open"},
+	    {"workloads:\n  - {name: [a], bench: b.c}\n", ":2: ", "`name` must be a single value, not a list"},
+	    {"hypotheses:\n  - {name: h}\n", ":2: ", "must have one of patch, define, flags, cc"},
+	    {"hypotheses:\n  - {name: h, cc: a, define: B}\n", ":2: ", "must have only one of"},
+	    {"hypotheses:\n  - {name: h, cc: a, workloads: [no]}\n", ": ", "names the workload `no`, which is not defined"},
+	    {"decisions:\n  - finding: P03:a.c:f\n", ":2: ", "has no `reason`"},
+	    {"tree: nowhere\n", ": ", "is not a folder: correct `tree:`"},
+	    {"a: [1\nb: 2\n", ":2: ", "not YAML"},
+	    {"- a\n", ":1: ", "the project file must be a mapping of tree, scan"},
+	    {"&a [*a]\n", ":1: ", "must be a mapping"},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		assert_int_equal(load(f, table[i].text), ST_USAGE);
+		const char *start = strstr(f->err.text, "assay.yaml");
+		assert_non_null(start);
+		if (!text_starts(start + strlen("assay.yaml"), table[i].line) || !strstr(f->err.text, table[i].said))
+			fail_msg("%s -> %s (wanted %s and %s)", table[i].text, f->err.text, table[i].line, table[i].said);
+		assert_null(strchr(f->err.text, '\n'));
+	}
+}
+
+static void commands_are_noted_and_the_rest_goes_on(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(load(f, "compile_commands: missing.json\n"
+	                         "workloads:\n"
+	                         "  - {name: cli, run: ./tool -d x, metric: cpu}\n"
+	                         "  - {name: lib, bench: b.c}\n"
+	                         "hypotheses:\n"
+	                         "  - {name: both, define: X, workloads: [cli, lib]}\n"
+	                         "  - {name: command, define: Y, workloads: [cli]}\n"),
+	                 ST_OK);
+	assert_int_equal(f->project.workloads.count, 1);
+	assert_int_equal(f->project.hypotheses.count, 1);
+	assert_int_equal(f->project.hypotheses.at[0].workloads.count, 1);
+	assert_null(f->project.compile_commands);
+	assert_int_equal(f->notes.count, 3);
+	assert_non_null(strstr(f->notes.at[0].text, "can't be settled yet"));
+	assert_true(text_ends(f->notes.at[0].where, "assay.yaml:3"));
+}
+
+static void a_folder_without_a_file_is_a_project(void **state)
+{
+	struct fixture *f = *state;
+	put(f, "x.c", "int x;");
+	put(f, "build/compile_commands.json", "[]");
+	const char *paths[] = {f->dir, path_join(&f->arena, f->dir, "x.c")};
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(project_load(&f->arena, paths[i], NULL, &f->project, &f->notes, &f->err), ST_OK);
+		assert_null(f->project.file);
+		assert_string_equal(f->project.tree, f->dir);
+		assert_non_null(f->project.compile_commands);
+	}
+	assert_int_equal(project_load(&f->arena, "/nowhere/at/all", NULL, &f->project, &f->notes, &f->err), ST_USAGE);
+	assert_non_null(strstr(f->err.text, "/nowhere/at/all does not exist"));
+}
+
+static void source_override_takes_the_place_of_tree(void **state)
+{
+	struct fixture *f = *state;
+	put(f, "other/x.c", "");
+	put(f, "assay.yaml", "tree: nowhere\n");
+	const char *other = path_join(&f->arena, f->dir, "other");
+	assert_int_equal(project_load(&f->arena, f->dir, other, &f->project, &f->notes, &f->err), ST_OK);
+	assert_string_equal(f->project.tree, other);
+	assert_int_equal(load(f, "# nothing\n"), ST_OK);
+	assert_string_equal(f->project.tree, f->dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(a_full_file_is_read, setup, teardown),
+	    cmocka_unit_test_setup_teardown(mistakes_are_told_with_their_line, setup, teardown),
+	    cmocka_unit_test_setup_teardown(commands_are_noted_and_the_rest_goes_on, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_folder_without_a_file_is_a_project, setup, teardown),
+	    cmocka_unit_test_setup_teardown(source_override_takes_the_place_of_tree, setup, teardown),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
