@@ -1,0 +1,5 @@
+# The rules of the house: the layout, and the scripts.
+add_test(NAME house/layering COMMAND ${CMAKE_SOURCE_DIR}/tests/layering)
+add_test(NAME house/layering-can-fail COMMAND ${CMAKE_SOURCE_DIR}/tests/layering --self-test)
+add_test(NAME house/scripts COMMAND ${CMAKE_SOURCE_DIR}/tests/scripts)
+set_tests_properties(house/scripts PROPERTIES SKIP_RETURN_CODE 77)
