@@ -30,8 +30,9 @@ struct plan {
 	double budget_s;  /* wall clock for this trial, starts and priming included */
 	uint64_t sample_target_ns; /* aimed at; a workload whose one iteration is longer has longer samples */
 	uint32_t pairs_per_block;  /* 0: from the cost of starting a process */
-	int cpu; /* both processes are pinned to it; -1: unpinned */
+	int cpu; /* both processes are pinned to it; CPU_CHOOSE: measure picks one; CPU_ANY: unpinned */
 };
+enum { CPU_CHOOSE = -1, CPU_ANY = -2 };
 
 enum stop_reason { STOP_DECIDED, STOP_BUDGET, STOP_INTERRUPTED, STOP_FAILED };
 
@@ -53,5 +54,17 @@ struct sample_sink {
 	enum status (*put)(void *context, const struct pair *pair, struct err *err);
 	void *context;
 };
+
+/* ---- the unit of inference: the block ------------------------------------------------------------------------------ */
+/* Migrated or preempted, on either side. A page fault is noted but belongs to the work: a candidate that faults more
+ * must not gain by it. */
+bool pair_excluded(const struct pair *pair);
+size_t pairs_excluded_count(const struct pair_list *pairs);
+/* The median log-ratio ln(candidate / baseline) of each block, in their order; `ret_ratios` has room for
+ * `pairs->count`. Excluded pairs are left out, but a block that has no other pairs is taken as it is. With `all`
+ * nothing is left out. Pairs of one block must be adjacent. Returns the number of blocks. */
+size_t pairs_block_ratios(const struct pair_list *pairs, bool all, double *ret_ratios);
+/* Medians of the time for one iteration, over the pairs that are not excluded (over all when every one is). 0: no pairs. */
+void pairs_medians(const struct pair_list *pairs, double *ret_baseline_ns, double *ret_candidate_ns);
 
 #endif

@@ -1,0 +1,70 @@
+#include "model/sample.h"
+
+#include "base/stat.h"
+
+#include <math.h>
+
+bool pair_excluded(const struct pair *pair)
+{
+	return (pair->baseline_flags | pair->candidate_flags) & (PAIR_MIGRATED | PAIR_PREEMPTED);
+}
+
+size_t pairs_excluded_count(const struct pair_list *pairs)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < pairs->count; i++)
+		count += pair_excluded(&pairs->at[i]);
+	return count;
+}
+
+static double pair_log_ratio(const struct pair *pair)
+{
+	/* A clock that did not move gives no infinite ratio: at most "as short as it can tell". */
+	double baseline = pair->baseline_ns ? (double)pair->baseline_ns : 1;
+	double candidate = pair->candidate_ns ? (double)pair->candidate_ns : 1;
+	return log(candidate / baseline);
+}
+
+size_t pairs_block_ratios(const struct pair_list *pairs, bool all, double *ret_ratios)
+{
+	/* A block's ratios are gathered behind the medians that are done: there are never more of them than pairs. */
+	size_t blocks = 0;
+	for (size_t start = 0, end; start < pairs->count; start = end) {
+		for (end = start; end < pairs->count && pairs->at[end].block == pairs->at[start].block; end++)
+			;
+		double *ratios = ret_ratios + blocks;
+		size_t used = 0;
+		for (size_t i = start; i < end; i++)
+			if (all || !pair_excluded(&pairs->at[i]))
+				ratios[used++] = pair_log_ratio(&pairs->at[i]);
+		for (size_t i = start; used == 0 && i < end; i++)
+			ratios[i - start] = pair_log_ratio(&pairs->at[i]);
+		ret_ratios[blocks] = stat_median(ratios, used ? used : end - start);
+		blocks++;
+	}
+	return blocks;
+}
+
+void pairs_medians(const struct pair_list *pairs, double *ret_baseline_ns, double *ret_candidate_ns)
+{
+	*ret_baseline_ns = *ret_candidate_ns = 0;
+	if (pairs->count == 0)
+		return;
+	struct arena scratch;
+	arena_init(&scratch);
+	double *baseline = arena_alloc(&scratch, pairs->count * sizeof *baseline);
+	double *candidate = arena_alloc(&scratch, pairs->count * sizeof *candidate);
+	bool all = pairs_excluded_count(pairs) == pairs->count;
+	size_t used = 0;
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct pair *pair = &pairs->at[i];
+		if (!all && pair_excluded(pair))
+			continue;
+		double iterations = pair->iterations ? (double)pair->iterations : 1;
+		baseline[used] = (double)pair->baseline_ns / iterations;
+		candidate[used++] = (double)pair->candidate_ns / iterations;
+	}
+	*ret_baseline_ns = stat_median(baseline, used);
+	*ret_candidate_ns = stat_median(candidate, used);
+	arena_release(&scratch);
+}

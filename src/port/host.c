@@ -1,0 +1,198 @@
+#include "port/host.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert(sizeof(cpu_set_t) <= sizeof((struct host_affinity *)0)->set, "struct host_affinity holds a cpu_set_t");
+
+enum { WATCH_MS = 20 };
+
+/* The value of the first line of `path` that starts with `key`, without blanks, colons and quotes around it; with a
+ * NULL key the first line itself. NULL: no such line. */
+static char *file_value(struct arena *arena, const char *path, const char *key)
+{
+	FILE *file = fopen(path, "re");
+	if (!file)
+		return NULL;
+	char line[1024];
+	char *found = NULL;
+	size_t key_size = key ? strlen(key) : 0;
+	while (!found && fgets(line, sizeof line, file)) {
+		if (key && strncmp(line, key, key_size) != 0)
+			continue;
+		char *start = line + key_size;
+		start += strspn(start, " \t:=\"");
+		size_t size = strlen(start);
+		while (size && strchr(" \t\n\"", start[size - 1]))
+			size--;
+		found = arena_strndup(arena, start, size);
+	}
+	fclose(file);
+	return found;
+}
+
+static const char *or_unknown(const char *text)
+{
+	return text && text[0] ? text : "unknown";
+}
+
+void host_describe(struct arena *arena, struct host *ret_host)
+{
+	struct utsname names = {0};
+	uname(&names);
+	*ret_host = (struct host){0};
+	ret_host->name = arena_strdup(arena, or_unknown(names.nodename));
+	ret_host->kernel = arena_printf(arena, "%s %s %s", names.sysname, names.release, names.machine);
+	const char *cpu = file_value(arena, "/proc/cpuinfo", "model name");
+	if (!cpu)
+		cpu = file_value(arena, "/proc/device-tree/model", NULL);
+	ret_host->cpu = or_unknown(cpu);
+	ret_host->system = or_unknown(file_value(arena, "/etc/os-release", "PRETTY_NAME="));
+	ret_host->clock_source =
+	    or_unknown(file_value(arena, "/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL));
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	ret_host->cpus = cpus > 0 ? (unsigned)cpus : 1;
+	double load = 0;
+	if (getloadavg(&load, 1) == 1)
+		ret_host->load_average = load;
+	const char *lack = host_counters_lack(arena);
+	ret_host->counters = lack ? arena_printf(arena, "not available: %s", lack) : "available";
+}
+
+/* ---- counters -------------------------------------------------------------------------------------------------------- */
+
+const char *host_counters_lack(struct arena *arena)
+{
+	struct perf_event_attr attributes = {
+	    .type = PERF_TYPE_HARDWARE,
+	    .size = sizeof attributes,
+	    .config = PERF_COUNT_HW_CPU_CYCLES,
+	    .exclude_kernel = 1,
+	    .exclude_hv = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int code = errno;
+	if (fd >= 0) {
+		/* Some virtual machines open the counter and never advance it. */
+		for (volatile int i = 0; i < 100000; i++)
+			;
+		uint64_t cycles = 0;
+		ssize_t got = read(fd, &cycles, sizeof cycles);
+		close(fd);
+		return got == (ssize_t)sizeof cycles && cycles > 0 ? NULL : "the cycle counter opens but stays at 0";
+	}
+	switch (code) {
+	case ENOENT:
+	case ENODEV:
+	case EOPNOTSUPP:
+		return "this CPU shows no performance counters (no PMU in this virtual machine): use bare metal, or a machine "
+		       "type that passes the PMU through";
+	case EACCES:
+	case EPERM: {
+		const char *paranoid = file_value(arena, "/proc/sys/kernel/perf_event_paranoid", NULL);
+		if (paranoid && atoi(paranoid) > 2)
+			return arena_printf(arena, "kernel.perf_event_paranoid is %s: sysctl kernel.perf_event_paranoid=2 allows them",
+			                    paranoid);
+		return "perf_event_open is forbidden here (seccomp or a missing capability): start the container with "
+		       "CAP_PERFMON";
+	}
+	case ENOSYS:
+		return "this kernel has no perf_event_open";
+	default:
+		return arena_printf(arena, "perf_event_open: %s", strerror(code));
+	}
+}
+
+/* ---- where to run ----------------------------------------------------------------------------------------------------- */
+
+/* Fills ret_busy[cpu] with ticks that are not idle. */
+static bool busy_read(unsigned long long *ret_busy, int cpus)
+{
+	FILE *file = fopen("/proc/stat", "re");
+	if (!file)
+		return false;
+	char line[1024];
+	while (fgets(line, sizeof line, file)) {
+		int cpu;
+		unsigned long long user, nice, kernel, idle, iowait, irq, softirq, steal;
+		if (sscanf(line, "cpu%d %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice, &kernel, &idle, &iowait,
+		           &irq, &softirq, &steal) == 9 &&
+		    cpu >= 0 && cpu < cpus)
+			ret_busy[cpu] = user + nice + kernel + irq + softirq + steal;
+	}
+	fclose(file);
+	return true;
+}
+
+int host_cpu_choose(void)
+{
+	cpu_set_t allowed;
+	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+		return -1;
+	unsigned long long before[CPU_SETSIZE] = {0}, after[CPU_SETSIZE] = {0};
+	bool known = CPU_COUNT(&allowed) > 1 && busy_read(before, CPU_SETSIZE);
+	if (known) {
+		nanosleep(&(struct timespec){.tv_nsec = WATCH_MS * 1000000L}, NULL);
+		known = busy_read(after, CPU_SETSIZE);
+	}
+	int best = -1;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed))
+			continue;
+		/* The first CPU serves most interrupts, so that of equals the last one wins. */
+		if (best < 0 || !known || after[cpu] - before[cpu] <= after[best] - before[best])
+			best = cpu;
+	}
+	return best;
+}
+
+void host_cpu_leave(int cpu, struct host_affinity *ret_before)
+{
+	cpu_set_t set;
+	ret_before->moved = false;
+	if (cpu < 0 || sched_getaffinity(0, sizeof set, &set) != 0)
+		return;
+	memcpy(ret_before->set, &set, sizeof set);
+	CPU_CLR(cpu, &set);
+	ret_before->moved = CPU_COUNT(&set) > 0 && sched_setaffinity(0, sizeof set, &set) == 0;
+}
+
+void host_cpu_return(const struct host_affinity *before)
+{
+	cpu_set_t set;
+	memcpy(&set, before->set, sizeof set);
+	if (before->moved)
+		sched_setaffinity(0, sizeof set, &set);
+}
+
+/* ---- disturbances ------------------------------------------------------------------------------------------------------ */
+
+struct host_disturbance host_disturbance_read(void)
+{
+	struct host_disturbance disturbance = {0};
+	struct arena scratch;
+	arena_init(&scratch);
+	const char *total = file_value(&scratch, "/proc/stat", "cpu ");
+	unsigned long long steal = 0;
+	if (total && sscanf(total, "%*u %*u %*u %*u %*u %*u %*u %llu", &steal) == 1)
+		disturbance.steal_s = (double)steal / (double)sysconf(_SC_CLK_TCK);
+	const char *own = file_value(&scratch, "/proc/self/cgroup", "0::");
+	if (own) {
+		const char *path = arena_printf(&scratch, "/sys/fs/cgroup%s/cpu.stat", own);
+		const char *throttled = file_value(&scratch, path, "throttled_usec");
+		if (throttled)
+			disturbance.throttled_s = 1e-6 * strtod(throttled, NULL);
+	}
+	arena_release(&scratch);
+	return disturbance;
+}

@@ -1,0 +1,33 @@
+/* This machine: what a verdict depends on, found by trying. */
+#ifndef ASSAY_PORT_HOST_H
+#define ASSAY_PORT_HOST_H
+
+#include "base/arena.h"
+#include "model/run.h"
+
+/* Everything known of struct host; what can't be read is "unknown". */
+void host_describe(struct arena *arena, struct host *ret_host);
+
+/* NULL: hardware counters work. Else why not, and what would help: "no PMU in this virtual machine: …". */
+const char *host_counters_lack(struct arena *arena);
+
+/* The CPU to measure on: of those that this process may use, the one that was idlest during some milliseconds; the
+ * last one when nothing tells them apart. -1: affinity can't be read. */
+int host_cpu_choose(void);
+/* Moves this process to the other CPUs that it may use, when there are any. host_cpu_return() undoes it. */
+struct host_affinity {
+	unsigned char set[128]; /* a cpu_set_t */
+	bool moved;
+};
+void host_cpu_leave(int cpu, struct host_affinity *ret_before);
+void host_cpu_return(const struct host_affinity *before);
+
+/* What may have disturbed a measurement: differences of two readings count. */
+struct host_disturbance {
+	double steal_s;     /* time that the hypervisor gave to others, all CPUs */
+	double throttled_s; /* time that the cgroup's CPU limit took away */
+};
+struct host_disturbance host_disturbance_read(void);
+
+
+#endif

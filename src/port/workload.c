@@ -1,0 +1,63 @@
+#include "port/workload.h"
+
+#include "model/sample.h"
+
+_Static_assert((int)BENCH_MIGRATED == (int)PAIR_MIGRATED && (int)BENCH_PREEMPTED == (int)PAIR_PREEMPTED &&
+                   (int)BENCH_PAGE_FAULT == (int)PAIR_PAGE_FAULT,
+               "flags pass through unchanged");
+
+struct proc_request workload_request(struct arena *arena, const char *program, const struct binding_list *params,
+                                     uint64_t seed, const char *mode, const char *number)
+{
+	struct proc_request request = {.cpu = -1};
+	list_push(arena, &request.argv, program);
+	for (size_t i = 0; params && i < params->count; i++) {
+		list_push(arena, &request.argv, "--param");
+		list_push(arena, &request.argv, arena_printf(arena, "%s=%s", params->at[i].name, params->at[i].value));
+	}
+	list_push(arena, &request.argv, "--seed");
+	list_push(arena, &request.argv, arena_printf(arena, "%llu", (unsigned long long)seed));
+	list_push(arena, &request.argv, mode);
+	if (number)
+		list_push(arena, &request.argv, number);
+	return request;
+}
+
+static enum status reply_receive(struct proc_child *child, uint32_t kind, double timeout_s,
+                                 const volatile sig_atomic_t *interrupted, struct bench_reply *ret_reply, struct err *err)
+{
+	enum status status = proc_receive(child, ret_reply, sizeof *ret_reply, timeout_s, interrupted, err);
+	if (status == ST_OK && (ret_reply->magic != BENCH_MAGIC || ret_reply->kind != kind))
+		status = err_set(err, ST_INPUT, "it writes to descriptor %d, which assay needs for its messages", BENCH_REPLY_FD);
+	return status;
+}
+
+enum status workload_start(const struct proc_request *request, double timeout_s, struct proc_child *ret_child,
+                           struct bench_reply *ret_ready, struct err *err)
+{
+	enum status status = proc_start(request, ret_child, err);
+	if (status != ST_OK)
+		return status;
+	return reply_receive(ret_child, BENCH_READY, timeout_s, request->interrupted, ret_ready, err);
+}
+
+enum status workload_sample(struct proc_child *child, uint64_t prime, uint64_t iterations, double timeout_s,
+                            const volatile sig_atomic_t *interrupted, struct bench_reply *ret_reply, struct err *err)
+{
+	struct bench_command command = {.magic = BENCH_MAGIC, .kind = BENCH_SAMPLE, .prime = prime, .iterations = iterations};
+	enum status status = proc_send(child, &command, sizeof command, err);
+	if (status != ST_OK)
+		return status;
+	return reply_receive(child, BENCH_SAMPLE, timeout_s, interrupted, ret_reply, err);
+}
+
+void workload_quit(struct proc_child *child)
+{
+	struct bench_command command = {.magic = BENCH_MAGIC, .kind = BENCH_QUIT};
+	struct err ignored = ERR_INIT;
+	if (child->pid >= 0 && !child->ended && child->to_child >= 0) {
+		/* It may be gone already. */
+		enum status status = proc_send(child, &command, sizeof command, &ignored);
+		(void)status;
+	}
+}

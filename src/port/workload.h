@@ -1,0 +1,25 @@
+/* A workload's program (src/bench/runtime.c) seen from assay: how it is started, asked and understood. */
+#ifndef ASSAY_PORT_WORKLOAD_H
+#define ASSAY_PORT_WORKLOAD_H
+
+#include "bench/protocol.h"
+#include "model/project.h"
+#include "port/proc.h"
+
+/* argv of `program` with its parameters, the seed of its data and a mode: "--serve", "--outputs", …; `number` follows
+ * the mode when it is not NULL. */
+struct proc_request workload_request(struct arena *arena, const char *program, const struct binding_list *params,
+                                     uint64_t seed, const char *mode, const char *number);
+
+/* Starts a program with "--serve" and waits until its set-up is done. ST_INPUT: it ended before that, ST_TIMEOUT: no
+ * answer in time; in both cases proc_child_said() tells more, and the caller ends the child. */
+MUST_CHECK enum status workload_start(const struct proc_request *request, double timeout_s, struct proc_child *ret_child,
+                                      struct bench_reply *ret_ready, struct err *err);
+/* `prime` iterations unmeasured, then `iterations` between two time stamps. Errors as above. */
+MUST_CHECK enum status workload_sample(struct proc_child *child, uint64_t prime, uint64_t iterations, double timeout_s,
+                                       const volatile sig_atomic_t *interrupted, struct bench_reply *ret_reply,
+                                       struct err *err);
+/* Asks it to end, without waiting. */
+void workload_quit(struct proc_child *child);
+
+#endif

@@ -1,0 +1,227 @@
+/* Same results? The baseline is run against itself first: a workload whose results differ from run to run can't tell
+ * a wrong candidate from a right one.
+ *
+ * Both programs run at once and their records are compared while they arrive, so memory stays constant however much
+ * they hand over. */
+#include "port/workload.h"
+#include "stage/stages.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+
+enum { CHUNK_BYTES = 64 * 1024, LABEL_MAX_BYTES = 4096, SAID_LINES = 5 };
+
+struct outputs_side {
+	struct proc_child child;
+	struct bench_record record;
+	char label[LABEL_MAX_BYTES + 1];
+	unsigned char chunk[CHUNK_BYTES];
+	const char *failure; /* NULL: none so far */
+};
+
+struct outputs_pair {
+	struct session *session;
+	struct outputs_side *side[2]; /* reference, compared */
+	double deadline, timeout_s;
+	unsigned records;
+	unsigned long long bytes;
+	const char *difference; /* NULL: none so far */
+};
+
+/* True when `status` lets the comparison go on; else the side's failure is known, or `err` is set. */
+static bool side_check(struct outputs_pair *pair, struct outputs_side *side, enum status status, struct err *trouble,
+                       struct err *err)
+{
+	struct arena *arena = &pair->session->arena;
+	if (status == ST_OK)
+		return true;
+	if (status == ST_TIMEOUT)
+		side->failure = arena_printf(arena, "no end within %g s", pair->timeout_s);
+	else if (status == ST_INPUT)
+		side->failure = proc_child_said(arena, &side->child, SAID_LINES);
+	else
+		err_set(err, status, "%s", trouble->text);
+	return false;
+}
+
+static bool side_receive(struct outputs_pair *pair, struct outputs_side *side, void *data, size_t size, struct err *err)
+{
+	double left = pair->deadline - proc_now();
+	struct err trouble = ERR_INIT;
+	enum status status = proc_receive(&side->child, data, size, left > 0.001 ? left : 0.001, pair->session->interrupted,
+	                                  &trouble);
+	return side_check(pair, side, status, &trouble, err);
+}
+
+static bool side_header(struct outputs_pair *pair, struct outputs_side *side, struct err *err)
+{
+	struct bench_record *record = &side->record;
+	if (!side_receive(pair, side, record, sizeof *record, err))
+		return false;
+	bool known = record->magic == BENCH_MAGIC && (record->kind == BENCH_RECORD || record->kind == BENCH_END);
+	if (!known || record->label_size > LABEL_MAX_BYTES) {
+		side->failure = known ? "a label of assay_output() is longer than 4096 bytes"
+		                      : "it writes to descriptor 4, which assay needs for its results";
+		return false;
+	}
+	side->label[record->label_size] = '\0';
+	return record->label_size == 0 || side_receive(pair, side, side->label, record->label_size, err);
+}
+
+/* The end of a program that has handed over everything: a crash in its last steps is a failure too. */
+static bool side_ended_well(struct outputs_pair *pair, struct outputs_side *side, struct err *err)
+{
+	char byte;
+	struct err trouble = ERR_INIT;
+	double left = pair->deadline - proc_now();
+	enum status status = proc_receive(&side->child, &byte, 1, left > 0.001 ? left : 0.001, pair->session->interrupted,
+	                                  &trouble);
+	if (status != ST_INPUT)
+		return status == ST_OK || side_check(pair, side, status, &trouble, err);
+	const char *said = proc_child_said(&pair->session->arena, &side->child, SAID_LINES);
+	if (side->child.ended && side->child.wait_status != 0)
+		side->failure = said;
+	return side->failure == NULL;
+}
+
+static bool pair_data(struct outputs_pair *pair, struct err *err)
+{
+	struct outputs_side *a = pair->side[0], *b = pair->side[1];
+	for (uint64_t at = 0; at < a->record.size;) {
+		uint64_t left = a->record.size - at;
+		size_t size = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
+		if (!side_receive(pair, a, a->chunk, size, err) || !side_receive(pair, b, b->chunk, size, err))
+			return false;
+		if (memcmp(a->chunk, b->chunk, size) != 0) {
+			size_t i = 0;
+			while (a->chunk[i] == b->chunk[i])
+				i++;
+			pair->difference = arena_printf(&pair->session->arena,
+			                                "record %u \"%s\" differs at byte %llu of %llu: 0x%02x, the baseline has 0x%02x",
+			                                pair->records + 1, a->label, (unsigned long long)(at + i),
+			                                (unsigned long long)a->record.size, b->chunk[i], a->chunk[i]);
+			return false;
+		}
+		at += size;
+		pair->bytes += size;
+	}
+	return true;
+}
+
+/* One record of both. False: the comparison is over. */
+static bool pair_record(struct outputs_pair *pair, struct err *err)
+{
+	struct arena *arena = &pair->session->arena;
+	struct outputs_side *a = pair->side[0], *b = pair->side[1];
+	if (!side_header(pair, a, err) || !side_header(pair, b, err))
+		return false;
+	unsigned number = pair->records + 1;
+	if (a->record.kind != b->record.kind) {
+		bool fewer = b->record.kind == BENCH_END;
+		pair->difference = arena_printf(arena, "record %u \"%s\" is %s", number, fewer ? a->label : b->label,
+		                                fewer ? "missing" : "one more than the baseline has");
+		return false;
+	}
+	if (a->record.kind == BENCH_END) {
+		if (side_ended_well(pair, a, err))
+			side_ended_well(pair, b, err);
+		return false;
+	}
+	if (strcmp(a->label, b->label) != 0)
+		pair->difference = arena_printf(arena, "record %u is \"%s\", the baseline has \"%s\"", number, b->label, a->label);
+	else if (a->record.size != b->record.size)
+		pair->difference = arena_printf(arena, "record %u \"%s\" has %llu bytes, the baseline has %llu", number, a->label,
+		                                (unsigned long long)b->record.size, (unsigned long long)a->record.size);
+	if (pair->difference || !pair_data(pair, err))
+		return false;
+	pair->records++;
+	return true;
+}
+
+/* Runs both programs. Afterwards a side has failed, or there is a difference, or they are equal, or `err` is set. */
+static enum status pair_run(struct outputs_pair *pair, const char *const programs[2], const struct binding_list *params,
+                            struct err *err)
+{
+	struct arena *arena = &pair->session->arena;
+	enum status status = ST_OK;
+	pair->deadline = proc_now() + pair->timeout_s;
+	for (int i = 0; i < 2; i++)
+		pair->side[i]->child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
+	for (int i = 0; i < 2 && status == ST_OK; i++) {
+		struct proc_request request =
+		    workload_request(arena, programs[i], params, pair->session->run.seed, "--outputs", NULL);
+		status = proc_start(&request, &pair->side[i]->child, err);
+	}
+	if (status == ST_OK) {
+		struct err trouble = ERR_INIT;
+		while (pair_record(pair, &trouble))
+			;
+		if (trouble.code != ST_OK)
+			status = err_set(err, trouble.code, "%s", trouble.text);
+	}
+	for (int i = 0; i < 2; i++)
+		proc_child_end(&pair->side[i]->child);
+	return status;
+}
+
+static enum status outputs_run(struct session *session, struct outputs_side sides[2], const char *baseline,
+                               const char *candidate, const struct binding_list *params, double timeout_s,
+                               struct outputs_result *ret_result, struct err *err)
+{
+	struct outputs_pair itself = {session, {&sides[0], &sides[1]}, 0, timeout_s, 0, 0, NULL};
+	session_progress(session, "comparing results", 0, 2, -1);
+	enum status status = pair_run(&itself, (const char *const[2]){baseline, baseline}, params, err);
+	if (status != ST_OK)
+		return status;
+	ret_result->records = itself.records;
+	ret_result->bytes = itself.bytes;
+	for (int i = 0; i < 2; i++)
+		if (sides[i].failure) {
+			ret_result->verdict = OUTPUTS_BASELINE_FAILED;
+			ret_result->text = sides[i].failure;
+			return ST_OK;
+		}
+	if (itself.difference) {
+		ret_result->verdict = OUTPUTS_NOT_REPEATABLE;
+		ret_result->text = itself.difference;
+		return ST_OK;
+	}
+	struct outputs_pair pair = {session, {&sides[0], &sides[1]}, 0, timeout_s, 0, 0, NULL};
+	session_progress(session, "comparing results", 1, 2, -1);
+	status = pair_run(&pair, (const char *const[2]){baseline, candidate}, params, err);
+	if (status != ST_OK)
+		return status;
+	ret_result->records = pair.records;
+	ret_result->bytes = pair.bytes;
+	if (sides[0].failure) {
+		ret_result->verdict = OUTPUTS_BASELINE_FAILED;
+		ret_result->text = sides[0].failure;
+	} else if (sides[1].failure) {
+		ret_result->verdict = OUTPUTS_CANDIDATE_FAILED;
+		ret_result->text = sides[1].failure;
+	} else if (pair.difference) {
+		ret_result->verdict = OUTPUTS_DIFFER;
+		ret_result->text = pair.difference;
+	} else if (pair.records == 0) {
+		ret_result->verdict = OUTPUTS_NONE;
+		ret_result->text = "the workload hands over no results";
+	} else {
+		ret_result->verdict = OUTPUTS_EQUAL;
+		ret_result->text = "";
+	}
+	return ST_OK;
+}
+
+enum status outputs_compare(struct session *session, const struct variant *baseline, const struct variant *candidate,
+                            const struct binding_list *params, double timeout_s, struct outputs_result *ret_result,
+                            struct err *err)
+{
+	*ret_result = (struct outputs_result){0};
+	struct arena scratch;
+	arena_init(&scratch);
+	struct outputs_side *sides = arena_alloc(&scratch, 2 * sizeof *sides);
+	enum status status =
+	    outputs_run(session, sides, baseline->program, candidate->program, params, timeout_s, ret_result, err);
+	arena_release(&scratch);
+	return status;
+}
