@@ -22,11 +22,18 @@ enum ast_kind {
 	AST_REF,       /* a name: `decl` */
 	AST_MEMBER,    /* a.f and a->f: `decl` is the field; child 0 the object; `arrow` */
 	AST_SUBSCRIPT, /* child 0 [child 1] */
-	AST_CALL,      /* child 0 the callee, then the arguments; `decl` when it is a direct call */
+	AST_CALL,      /* child 0 the callee, then the arguments; `decl` and `name` when it is a direct call */
 	AST_UNARY, AST_BINARY, AST_ASSIGN, AST_COMPOUND_ASSIGN, /* `op` */
-	AST_CONDITIONAL, AST_CAST, AST_PAREN, AST_SIZEOF, AST_INIT_LIST,
+	AST_CONDITIONAL,
+	AST_CAST, /* written ones only: implicit conversions are left out, an operand has its own type */
+	AST_PAREN, /* see ast_strip() */
+	AST_SIZEOF, /* and _Alignof: `name` says which */
+	AST_INIT_LIST,
 	AST_INT, AST_FLOAT, AST_STRING, AST_CHAR,
-	AST_ASM, AST_ATOMIC, AST_STMT_EXPR,
+	AST_ASM,
+	AST_ATOMIC, /* a compiler's atomic: `name` "__atomic_load_n", `value` the order (5: seq_cst); children: pointer, order,
+	             * then values. __sync_* and functions of libraries are plain calls. */
+	AST_STMT_EXPR,
 };
 
 enum ast_op {
@@ -56,7 +63,8 @@ struct ast_range {
 	const char *file; /* absolute, clean; NULL: nowhere */
 	unsigned line, column, end_line;
 	size_t offset, end_offset;
-	bool in_macro; /* comes (in part) out of a macro's expansion: never edit it */
+	bool in_macro; /* some part comes out of a macro's expansion or is an argument of one: never replace its text */
+	bool edge_in_macro; /* it begins or ends inside an expansion: never insert before or after it */
 	bool in_tree;  /* the file lies under the tree */
 };
 
@@ -67,12 +75,16 @@ struct ast_node {
 	bool is_global;  /* AST_VAR, and AST_REF to one: static storage */
 	bool is_definition; /* AST_FUNCTION with a body */
 	const char *name;   /* of declarations and references; NULL: none */
-	const char *usr;    /* of declarations: equal for redeclarations; NULL: none */
+	const char *usr;    /* of functions, globals, fields, records, typedefs: equal for redeclarations; NULL: none */
 	const char *literal; /* AST_INT … as spelled, when it comes from the file */
+	bool has_value;
+	long long value; /* of AST_INT, AST_CHAR, names of enumerators; the memory order of AST_ATOMIC */
 	const struct ast_type *type; /* NULL: none */
-	struct ast_node *decl;   /* what a reference, member or call names; NULL: unknown */
+	struct ast_node *decl;   /* what a reference, member or call names: the definition when this unit has one; of files
+	                          * outside the tree it has no children; NULL: unknown. Compare decls by address. */
 	struct ast_node *parent; /* NULL: top level */
-	struct ast_node *init, *condition, *increment, *body, *otherwise; /* of if and loops, also among the children */
+	/* Of if, switch, case, labels, loops and functions (body), variables (init); also among the children. */
+	struct ast_node *init, *condition, *increment, *body, *otherwise;
 	struct ast_node_list children;
 	struct ast_range range;
 };
@@ -80,9 +92,12 @@ struct ast_node {
 struct ast_macro {
 	const char *name;
 	const char *body; /* tokens joined by one blank; "" for an empty one */
-	bool function_like, undefined_later;
+	bool function_like;
+	bool undefined_later;   /* a compiled #undef of the name follows in the same file */
 	struct ast_range range; /* of the whole directive's tokens after `#define ` */
-	unsigned expansions; /* after this definition, of this definition, in this unit */
+	/* Of this definition, in this whole unit, system headers too. Uses inside another macro's body count once for each
+	 * expansion of that macro, so 0 means: never. A file that is included twice has one entry with the sum. */
+	unsigned expansions;
 	struct ast_range first_use;
 };
 LIST_OF(struct ast_macro, ast_macro_list);
@@ -91,7 +106,7 @@ struct ast_expansion {
 	const char *name;
 	size_t macro; /* index into macros; SIZE_MAX: predefined or unknown */
 	struct ast_range range;
-	const struct ast_node *enclosing; /* innermost top-level declaration or function; NULL: none */
+	const struct ast_node *enclosing; /* top-level declaration or function around it; NULL: none */
 };
 LIST_OF(struct ast_expansion, ast_expansion_list);
 
@@ -113,12 +128,12 @@ struct ast_unit {
 	struct arena arena;
 	const char *tree; /* absolute: files under it are the project's */
 	const char *main_file; /* absolute */
-	struct ast_node_list top; /* functions, global variables, records of files under the tree, in order */
+	struct ast_node_list top; /* functions, global variables, types of files under the tree, in order */
 	struct ast_macro_list macros; /* of files under the tree */
 	struct ast_expansion_list expansions; /* of files under the tree */
 	struct ast_layout_list layouts;       /* complete records of files under the tree */
 	struct string_list files;  /* every file read that lies under the tree, absolute */
-	struct string_list errors; /* what the front end could not understand: "file:line: text" */
+	struct string_list errors; /* what the front end could not understand: "file:line: text"; the tree has the rest */
 	unsigned long long lines;  /* of the main file */
 };
 
@@ -133,7 +148,15 @@ const char *ast_file_text(const struct ast_unit *unit, const char *file, size_t 
 
 /* Calls `visit` for the node and everything below it, parents first; false from `visit` skips the children. */
 void ast_walk(struct ast_node *node, bool (*visit)(struct ast_node *node, void *context), void *context);
-/* The source text of a range: as written, before macros. */
+/* The node itself, or what stands inside its parentheses and __extension__; NULL gives NULL. */
+struct ast_node *ast_strip(struct ast_node *node);
+/* The same, also through written casts. */
+struct ast_node *ast_strip_casts(struct ast_node *node);
+/* The nearest node of this kind above; NULL: none. */
+struct ast_node *ast_above(const struct ast_node *node, enum ast_kind kind);
+bool ast_is_loop(const struct ast_node *node); /* for, while, do */
+
+/* The source text of a range: as written, before macros. NULL: can't be read. */
 const char *ast_text(const struct ast_unit *unit, const struct ast_range *range);
 
 #endif
