@@ -1,0 +1,1099 @@
+#include "report/report.h"
+
+#include "base/text.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCHEMA_VERSION = 1, LOG_DIGITS = 9, NUMBER_DIGITS = 9 };
+
+static const char *const change_names[] = {"unchanged", "changed", "added", "removed"};
+
+/* ---- writing: values ------------------------------------------------------------------------------------------ */
+
+/* Length of the valid UTF-8 sequence at `at`, 0 when there is none (RFC 3629: no overlong forms, no surrogates). */
+static size_t utf8_sequence(const unsigned char *at)
+{
+	if (at[0] < 0x80)
+		return 1;
+	size_t size = at[0] >= 0xc2 && at[0] <= 0xdf ? 2 : at[0] >= 0xe0 && at[0] <= 0xef ? 3 : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4 : 0;
+	for (size_t i = 1; i < size; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
+	    (at[0] == 0xf4 && at[1] > 0x8f))
+		return 0;
+	return size;
+}
+
+static json_t *text_json(const char *text)
+{
+	if (!text)
+		return json_null();
+	json_t *value = json_string(text);
+	if (value)
+		return value;
+	/* Compilers and sources speak Latin-1 at times. */
+	char *clean = malloc(3 * strlen(text) + 1);
+	if (!clean)
+		return json_null();
+	size_t used = 0;
+	for (const unsigned char *at = (const unsigned char *)text; *at;) {
+		size_t size = utf8_sequence(at);
+		memcpy(clean + used, size ? (const char *)at : "\xef\xbf\xbd", size ? size : 3);
+		used += size ? size : 3;
+		at += size ? size : 1;
+	}
+	clean[used] = '\0';
+	value = json_string(clean);
+	free(clean);
+	return value ? value : json_null();
+}
+
+/* Rounded to so many significant digits, so that what is read back and written again is the same text. */
+static double rounded(double value, int digits)
+{
+	char text[64];
+	snprintf(text, sizeof text, "%.*g", digits, value);
+	return strtod(text, NULL);
+}
+
+static json_t *real_json(double value)
+{
+	return isfinite(value) ? json_real(rounded(value, NUMBER_DIGITS)) : json_null();
+}
+
+static json_t *positive_json(double value)
+{
+	return value > 0 ? real_json(value) : json_null();
+}
+
+static json_t *count_json(uint64_t value)
+{
+	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
+}
+
+static void put(json_t *object, const char *key, json_t *value)
+{
+	if (json_object_set_new(object, key, value) != 0)
+		BUG("json: can't set %s", key);
+}
+
+static json_t *strings_json(const struct string_list *list)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < list->count; i++)
+		json_array_append_new(array, text_json(list->at[i]));
+	return array;
+}
+
+/* ---- writing: nouns -------------------------------------------------------------------------------------------- */
+
+static json_t *finding_json(const struct finding *finding)
+{
+	json_t *object = json_object();
+	put(object, "id", text_json(finding->id));
+	put(object, "pattern", text_json(finding->pattern));
+	put(object, "kind", text_json(finding_kind_name(finding->kind)));
+	put(object, "file", text_json(finding->file));
+	put(object, "line", count_json(finding->line));
+	put(object, "column", count_json(finding->column));
+	put(object, "symbol", text_json(finding->symbol));
+	put(object, "tier", text_json(tier_name(finding->tier)));
+	put(object, "severity", text_json(severity_name(finding->severity)));
+	put(object, "message", text_json(finding->message));
+	put(object, "claim", text_json(finding->claim));
+	put(object, "evidence", text_json(finding->evidence));
+	put(object, "contract", text_json(finding->contract));
+	put(object, "candidate", text_json(finding->candidate));
+	put(object, "deliberate", text_json(finding->deliberate));
+	put(object, "built", json_boolean(finding->built));
+	return object;
+}
+
+static json_t *hypothesis_json(const struct hypothesis *hypothesis)
+{
+	json_t *object = json_object();
+	put(object, "id", text_json(hypothesis->id));
+	put(object, "title", text_json(hypothesis->title));
+	put(object, "claim", text_json(hypothesis->claim));
+	put(object, "finding", text_json(hypothesis->finding ? hypothesis->finding->id : NULL));
+	put(object, "kind", text_json(candidate_kind_name(hypothesis->kind)));
+	put(object, "candidate", text_json(hypothesis->text));
+	put(object, "contract", text_json(hypothesis->contract));
+	put(object, "deliberate", text_json(hypothesis->deliberate));
+	put(object, "argument", text_json(hypothesis->argument));
+	return object;
+}
+
+/* log_ratio is what is estimated; the percentages are it, for people. */
+static void log_put(json_t *object, const char *log_key, const char *percent_key, double value)
+{
+	if (!isfinite(value)) {
+		put(object, log_key, json_null());
+		put(object, percent_key, json_null());
+		return;
+	}
+	double log_value = rounded(value, LOG_DIGITS);
+	put(object, log_key, json_real(log_value));
+	double percent = effect_percent(log_value);
+	put(object, percent_key, isfinite(percent) ? json_real(rounded(percent, 6)) : json_null());
+}
+
+static json_t *effect_json(const struct effect *effect)
+{
+	if (!effect->known)
+		return json_null();
+	json_t *object = json_object();
+	log_put(object, "log_ratio", "percent", effect->theta);
+	log_put(object, "log_ratio_low", "percent_low", effect->low);
+	log_put(object, "log_ratio_high", "percent_high", effect->high);
+	put(object, "population", text_json(effect->population));
+	return object;
+}
+
+static json_t *control_json(const struct control *control)
+{
+	if (!control->done)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "quiet", json_boolean(control->quiet));
+	log_put(object, "log_floor", "percent_floor", control->floor);
+	put(object, "effect", effect_json(&control->effect));
+	put(object, "pairs", count_json(control->pairs));
+	put(object, "blocks", count_json(control->blocks));
+	put(object, "seconds", real_json(control->seconds));
+	put(object, "text", text_json(control->text));
+	return object;
+}
+
+static json_t *tokens_json(const struct token_difference *tokens)
+{
+	if (tokens->units == 0 && !tokens->differ)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "differ", json_boolean(tokens->differ));
+	put(object, "units", count_json(tokens->units));
+	put(object, "units_differing", count_json(tokens->units_differing));
+	put(object, "tokens", count_json(tokens->tokens));
+	put(object, "first", text_json(tokens->first));
+	return object;
+}
+
+static json_t *named_changes_json(const struct named_change_list *list)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < list->count; i++) {
+		json_t *object = json_object();
+		put(object, "unit", text_json(list->at[i].unit));
+		put(object, "name", text_json(list->at[i].name));
+		put(object, "what", text_json(list->at[i].what));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *code_json(const struct code_difference *code)
+{
+	if (code->units == 0 && !code->differ)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "differ", json_boolean(code->differ));
+	put(object, "units", count_json(code->units));
+	put(object, "functions", count_json(code->functions));
+	json_t *changed = json_array();
+	for (size_t i = 0; i < code->changed.count; i++) {
+		const struct function_change *change = &code->changed.at[i];
+		json_t *item = json_object();
+		put(item, "unit", text_json(change->unit));
+		put(item, "name", text_json(change->name));
+		put(item, "change", text_json(change_names[change->change]));
+		put(item, "baseline_instructions", count_json(change->baseline_instructions));
+		put(item, "candidate_instructions", count_json(change->candidate_instructions));
+		put(item, "first", text_json(change->first));
+		json_array_append_new(changed, item);
+	}
+	put(object, "changed", changed);
+	put(object, "data", named_changes_json(&code->data));
+	put(object, "records", named_changes_json(&code->records));
+	return object;
+}
+
+/* "4096" as a number, "prose" and "007" as they are: both come back as the same text. */
+static json_t *param_json(const char *value)
+{
+	const char *digits = value[0] == '-' ? value + 1 : value;
+	size_t size = strlen(digits);
+	bool plain = size > 0 && size < 18 && strspn(digits, "0123456789") == size && (digits[0] != '0' || size == 1) &&
+	             strcmp(value, "-0") != 0;
+	return plain ? json_integer(strtoll(value, NULL, 10)) : text_json(value);
+}
+
+static json_t *trial_json(const struct trial *trial)
+{
+	json_t *object = json_object();
+	put(object, "id", text_json(trial->id));
+	put(object, "hypothesis", text_json(trial->hypothesis->id));
+	put(object, "finding", text_json(trial->hypothesis->finding ? trial->hypothesis->finding->id : NULL));
+	put(object, "workload", text_json(trial->workload ? trial->workload->name : NULL));
+	json_t *params = json_object();
+	for (size_t i = 0; i < trial->params.count; i++) {
+		const struct binding *binding = &trial->params.at[i];
+		if (json_object_set_new(params, binding->name, param_json(binding->value)) != 0)
+			put(params, "?", text_json(binding->value));
+	}
+	put(object, "params", params);
+	json_t *build = json_object();
+	put(build, "cc", text_json(trial->config.cc));
+	put(build, "flags", text_json(trial->config.flags));
+	put(object, "build", build);
+	put(object, "verdict", text_json(verdict_name(trial->verdict)));
+	put(object, "rung", text_json(rung_name(trial->rung)));
+	put(object, "evidence", text_json(trial->evidence));
+	put(object, "effect", effect_json(&trial->effect));
+	put(object, "alpha", real_json(trial->alpha));
+	put(object, "margin", real_json(trial->margin));
+	put(object, "pairs", count_json(trial->pairs));
+	put(object, "excluded_pairs", count_json(trial->excluded_pairs));
+	put(object, "blocks", count_json(trial->blocks));
+	put(object, "baseline_ns_per_iteration", positive_json(trial->baseline_ns));
+	put(object, "candidate_ns_per_iteration", positive_json(trial->candidate_ns));
+	put(object, "bytes_per_iteration", trial->bytes_per_iteration ? count_json(trial->bytes_per_iteration) : json_null());
+	put(object, "control", control_json(&trial->control));
+	json_t *counters = json_array();
+	for (size_t i = 0; i < trial->counters.count; i++) {
+		const struct counter *counter = &trial->counters.at[i];
+		json_t *item = json_object();
+		put(item, "name", text_json(counter->name));
+		put(item, "unit", text_json(counter->unit));
+		put(item, "baseline", counter->unavailable ? json_null() : real_json(counter->baseline));
+		put(item, "candidate", counter->unavailable ? json_null() : real_json(counter->candidate));
+		put(item, "unavailable", text_json(counter->unavailable));
+		json_array_append_new(counters, item);
+	}
+	put(object, "counters", counters);
+	json_t *steps = json_array();
+	for (size_t i = 0; i < trial->steps.count; i++) {
+		const struct step *step = &trial->steps.at[i];
+		json_t *item = json_object();
+		put(item, "rung", text_json(rung_name(step->rung)));
+		put(item, "result", text_json(step_result_name(step->result)));
+		put(item, "text", text_json(step->text));
+		put(item, "seconds", real_json(step->seconds));
+		json_array_append_new(steps, item);
+	}
+	put(object, "steps", steps);
+	put(object, "tokens", tokens_json(&trial->tokens));
+	put(object, "code", code_json(&trial->code));
+	put(object, "repeat", text_json(trial->repeat));
+	put(object, "seconds", real_json(trial->seconds));
+	return object;
+}
+
+static json_t *note_json(const struct note *note)
+{
+	json_t *object = json_object();
+	put(object, "where", text_json(note->where));
+	put(object, "text", text_json(note->text));
+	return object;
+}
+
+static json_t *families_json(const struct family_list *families)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < families->count; i++) {
+		const struct family *family = &families->at[i];
+		json_t *object = json_object();
+		put(object, "hypothesis", text_json(family->hypothesis->id));
+		put(object, "verdict", text_json(verdict_name(family->verdict)));
+		put(object, "evidence", text_json(family->evidence));
+		struct string_list ids = {0};
+		struct arena scratch;
+		arena_init(&scratch);
+		for (size_t t = 0; t < family->trials.count; t++)
+			list_push(&scratch, &ids, family->trials.at[t]->id);
+		put(object, "trials", strings_json(&ids));
+		arena_release(&scratch);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *head_json(const struct run *run)
+{
+	json_t *document = json_object();
+	put(document, "assay", json_integer(SCHEMA_VERSION));
+	json_t *object = json_object();
+	put(object, "id", text_json(run->id));
+	put(object, "command", text_json(run->command));
+	put(object, "version", text_json(run->version));
+	put(object, "started", text_json(run->started));
+	put(object, "state", text_json(run_state_name(run->state)));
+	put(object, "seed", count_json(run->seed));
+	put(object, "alpha", real_json(run->alpha));
+	put(object, "margin", real_json(run->margin));
+	put(object, "budget_seconds", real_json(run->budget_s));
+	put(object, "tree", text_json(run->tree));
+	put(object, "seconds", real_json(run->seconds));
+	json_t *host = json_object();
+	put(host, "name", text_json(run->host.name));
+	put(host, "cpu", text_json(run->host.cpu));
+	put(host, "cpus", count_json(run->host.cpus));
+	put(host, "kernel", text_json(run->host.kernel));
+	put(host, "system", text_json(run->host.system));
+	put(host, "clock_source", text_json(run->host.clock_source));
+	put(host, "load_average", real_json(run->host.load_average));
+	put(host, "counters", text_json(run->host.counters));
+	put(object, "host", host);
+	json_t *compilers = json_array();
+	for (size_t i = 0; i < run->compilers.count; i++) {
+		json_t *compiler = json_object();
+		put(compiler, "command", text_json(run->compilers.at[i].command));
+		put(compiler, "version", text_json(run->compilers.at[i].version));
+		json_array_append_new(compilers, compiler);
+	}
+	put(object, "compilers", compilers);
+	put(document, "run", object);
+	json_t *scan = json_object();
+	put(scan, "files", count_json(run->files_scanned));
+	put(scan, "files_failed", count_json(run->files_failed));
+	put(scan, "lines", count_json(run->lines_scanned));
+	put(scan, "seconds", real_json(run->scan_seconds));
+	put(scan, "database", json_boolean(run->database));
+	put(document, "scan", scan);
+	put(document, "families", families_json(&run->families));
+	return document;
+}
+
+static char *dump(struct arena *arena, json_t *value, size_t flags, const char *end)
+{
+	/* 15 digits print what rounded() left without a tail of noise. */
+	char *text = json_dumps(value, flags | JSON_REAL_PRECISION(15));
+	if (!text)
+		BUG("json: a value can't be written");
+	char *copy = arena_printf(arena, "%s%s", text, end);
+	free(text);
+	json_decref(value);
+	return copy;
+}
+
+char *json_run(struct arena *arena, const struct run *run)
+{
+	json_t *document = head_json(run);
+	json_t *families = json_incref(json_object_get(document, "families"));
+	json_object_del(document, "families");
+	json_t *array = json_array();
+	for (size_t i = 0; i < run->findings.count; i++)
+		json_array_append_new(array, finding_json(run->findings.at[i]));
+	put(document, "findings", array);
+	array = json_array();
+	for (size_t i = 0; i < run->hypotheses.count; i++)
+		json_array_append_new(array, hypothesis_json(run->hypotheses.at[i]));
+	put(document, "hypotheses", array);
+	array = json_array();
+	for (size_t i = 0; i < run->trials.count; i++)
+		json_array_append_new(array, trial_json(run->trials.at[i]));
+	put(document, "trials", array);
+	put(document, "families", families);
+	array = json_array();
+	for (size_t i = 0; i < run->notes.count; i++)
+		json_array_append_new(array, note_json(&run->notes.at[i]));
+	put(document, "notes", array);
+	return dump(arena, document, JSON_INDENT(1), "\n");
+}
+
+char *json_head(struct arena *arena, const struct run *run)
+{
+	return dump(arena, head_json(run), JSON_COMPACT, "");
+}
+
+char *json_finding(struct arena *arena, const struct finding *finding)
+{
+	return dump(arena, finding_json(finding), JSON_COMPACT, "");
+}
+
+char *json_hypothesis(struct arena *arena, const struct hypothesis *hypothesis)
+{
+	return dump(arena, hypothesis_json(hypothesis), JSON_COMPACT, "");
+}
+
+char *json_trial(struct arena *arena, const struct trial *trial)
+{
+	return dump(arena, trial_json(trial), JSON_COMPACT, "");
+}
+
+char *json_note(struct arena *arena, const struct note *note)
+{
+	return dump(arena, note_json(note), JSON_COMPACT, "");
+}
+
+/* ---- reading: values ------------------------------------------------------------------------------------------ */
+
+/* Where in the document one is, for messages: trials[3].steps[0]. */
+struct place {
+	const struct place *up;
+	const char *name; /* NULL: an element of an array */
+	size_t index;
+};
+
+struct reader {
+	struct arena *arena;
+	struct err *err;
+};
+
+static void place_print(const struct place *place, char *text, size_t size)
+{
+	if (!place) {
+		text[0] = '\0';
+		return;
+	}
+	place_print(place->up, text, size);
+	size_t used = strlen(text);
+	if (place->name)
+		snprintf(text + used, size - used, "%s%s", used ? "." : "", place->name);
+	else
+		snprintf(text + used, size - used, "[%zu]", place->index);
+}
+
+static void wrong(const struct reader *reader, const struct place *place, const char *expected)
+{
+	char text[256];
+	place_print(place, text, sizeof text);
+	err_set(reader->err, ST_INPUT, "the run document can't be read: %s: expected %s", text[0] ? text : "the whole", expected);
+}
+
+/* The value of a key; NULL, with the error set, when it is missing. */
+static json_t *member(const struct reader *reader, const struct place *place, json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+	if (!value) {
+		struct place at = {.up = place, .name = key};
+		wrong(reader, &at, "a value, found nothing");
+	}
+	return value;
+}
+
+static const char *get_text(const struct reader *reader, const struct place *place, json_t *object, const char *key,
+                            bool optional)
+{
+	struct place at = {.up = place, .name = key};
+	json_t *value = member(reader, place, object, key);
+	if (json_is_string(value))
+		return arena_strdup(reader->arena, json_string_value(value));
+	if (value && !(optional && json_is_null(value)))
+		wrong(reader, &at, optional ? "text or null" : "text");
+	return optional ? NULL : "";
+}
+
+static uint64_t get_count(const struct reader *reader, const struct place *place, json_t *object, const char *key,
+                          uint64_t max)
+{
+	struct place at = {.up = place, .name = key};
+	json_t *value = member(reader, place, object, key);
+	if (json_is_integer(value) && json_integer_value(value) >= 0 && (uint64_t)json_integer_value(value) <= max)
+		return (uint64_t)json_integer_value(value);
+	if (value)
+		wrong(reader, &at, "a whole number that is not negative");
+	return 0;
+}
+
+static uint64_t get_count_or_null(const struct reader *reader, const struct place *place, json_t *object, const char *key)
+{
+	return json_is_null(json_object_get(object, key)) ? 0 : get_count(reader, place, object, key, INT64_MAX);
+}
+
+static unsigned get_unsigned(const struct reader *reader, const struct place *place, json_t *object, const char *key)
+{
+	return (unsigned)get_count(reader, place, object, key, UINT32_MAX);
+}
+
+static double get_real(const struct reader *reader, const struct place *place, json_t *object, const char *key,
+                       double if_null)
+{
+	struct place at = {.up = place, .name = key};
+	json_t *value = member(reader, place, object, key);
+	if (json_is_number(value))
+		return json_number_value(value);
+	if (value && !json_is_null(value))
+		wrong(reader, &at, "a number or null");
+	return if_null;
+}
+
+static bool get_bool(const struct reader *reader, const struct place *place, json_t *object, const char *key)
+{
+	struct place at = {.up = place, .name = key};
+	json_t *value = member(reader, place, object, key);
+	if (value && !json_is_boolean(value))
+		wrong(reader, &at, "true or false");
+	return json_is_true(value);
+}
+
+/* An object; with `optional`, NULL for null. */
+static json_t *get_object(const struct reader *reader, const struct place *place, json_t *object, const char *key,
+                          bool optional)
+{
+	struct place at = {.up = place, .name = key};
+	json_t *value = member(reader, place, object, key);
+	if (json_is_object(value))
+		return value;
+	if (value && !(optional && json_is_null(value)))
+		wrong(reader, &at, "an object");
+	return NULL;
+}
+
+static json_t *get_array(const struct reader *reader, const struct place *place, json_t *object, const char *key)
+{
+	struct place at = {.up = place, .name = key};
+	json_t *value = member(reader, place, object, key);
+	if (value && !json_is_array(value))
+		wrong(reader, &at, "a list");
+	return json_is_array(value) ? value : NULL;
+}
+
+/* Element of a list that must be an object; NULL with the error set otherwise. */
+static json_t *element(const struct reader *reader, const struct place *at, json_t *array, size_t index)
+{
+	json_t *value = json_array_get(array, index);
+	if (!json_is_object(value)) {
+		wrong(reader, at, "an object");
+		return NULL;
+	}
+	return value;
+}
+
+#define GET_NAMED(type, tag)                                                                                           \
+	static enum tag get_##type(const struct reader *reader, const struct place *place, json_t *object, const char *key)   \
+	{                                                                                                                  \
+		struct place at = {.up = place, .name = key};                                                                  \
+		const char *name = get_text(reader, place, object, key, false);                                                \
+		enum tag value = (enum tag)0;                                                                                  \
+		if (!type##_parse(name, &value))                                                                               \
+			wrong(reader, &at, "one of the names that the schema lists");                                              \
+		return value;                                                                                                  \
+	}
+GET_NAMED(finding_kind, finding_kind)
+GET_NAMED(tier, tier)
+GET_NAMED(severity, severity)
+GET_NAMED(candidate_kind, candidate_kind)
+GET_NAMED(verdict, verdict)
+GET_NAMED(rung, rung)
+GET_NAMED(step_result, step_result)
+GET_NAMED(run_state, run_state)
+
+/* ---- reading: nouns -------------------------------------------------------------------------------------------- */
+
+static struct finding *finding_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct finding *finding = arena_new(reader->arena, struct finding);
+	*finding = (struct finding){
+		.id = get_text(reader, place, object, "id", false),
+		.pattern = get_text(reader, place, object, "pattern", false),
+		.kind = get_finding_kind(reader, place, object, "kind"),
+		.file = get_text(reader, place, object, "file", false),
+		.line = get_unsigned(reader, place, object, "line"),
+		.column = get_unsigned(reader, place, object, "column"),
+		.symbol = get_text(reader, place, object, "symbol", false),
+		.tier = get_tier(reader, place, object, "tier"),
+		.severity = get_severity(reader, place, object, "severity"),
+		.message = get_text(reader, place, object, "message", true),
+		.claim = get_text(reader, place, object, "claim", true),
+		.evidence = get_text(reader, place, object, "evidence", true),
+		.contract = get_text(reader, place, object, "contract", true),
+		.candidate = get_text(reader, place, object, "candidate", true),
+		.deliberate = get_text(reader, place, object, "deliberate", true),
+		.built = get_bool(reader, place, object, "built"),
+	};
+	return finding;
+}
+
+static const struct finding *finding_named(const struct run *run, const char *id)
+{
+	for (size_t i = 0; id && i < run->findings.count; i++)
+		if (strcmp(run->findings.at[i]->id, id) == 0)
+			return run->findings.at[i];
+	return NULL;
+}
+
+static struct hypothesis *hypothesis_get(const struct reader *reader, const struct place *place, json_t *object,
+                                         const struct run *run)
+{
+	struct hypothesis *hypothesis = arena_new(reader->arena, struct hypothesis);
+	*hypothesis = (struct hypothesis){
+		.id = get_text(reader, place, object, "id", false),
+		.title = get_text(reader, place, object, "title", true),
+		.claim = get_text(reader, place, object, "claim", true),
+		.finding = finding_named(run, get_text(reader, place, object, "finding", true)),
+		.kind = get_candidate_kind(reader, place, object, "kind"),
+		.text = get_text(reader, place, object, "candidate", true),
+		.contract = get_text(reader, place, object, "contract", true),
+		.deliberate = get_text(reader, place, object, "deliberate", true),
+		.argument = get_text(reader, place, object, "argument", true),
+	};
+	return hypothesis;
+}
+
+static struct effect effect_get(const struct reader *reader, const struct place *place, json_t *object, const char *key)
+{
+	struct place at = {.up = place, .name = key};
+	json_t *effect = get_object(reader, place, object, key, true);
+	if (!effect)
+		return (struct effect){0};
+	return (struct effect){
+		.known = true,
+		.theta = get_real(reader, &at, effect, "log_ratio", 0),
+		.low = get_real(reader, &at, effect, "log_ratio_low", -INFINITY),
+		.high = get_real(reader, &at, effect, "log_ratio_high", INFINITY),
+		.population = get_text(reader, &at, effect, "population", true),
+	};
+}
+
+static struct control control_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct place at = {.up = place, .name = "control"};
+	json_t *control = get_object(reader, place, object, "control", true);
+	if (!control)
+		return (struct control){0};
+	return (struct control){
+		.done = true,
+		.quiet = get_bool(reader, &at, control, "quiet"),
+		.floor = get_real(reader, &at, control, "log_floor", 0),
+		.effect = effect_get(reader, &at, control, "effect"),
+		.pairs = get_unsigned(reader, &at, control, "pairs"),
+		.blocks = get_unsigned(reader, &at, control, "blocks"),
+		.seconds = get_real(reader, &at, control, "seconds", 0),
+		.text = get_text(reader, &at, control, "text", true),
+	};
+}
+
+static struct named_change_list named_changes_get(const struct reader *reader, const struct place *place, json_t *object,
+                                                  const char *key)
+{
+	struct named_change_list list = {0};
+	struct place in = {.up = place, .name = key};
+	json_t *array = get_array(reader, place, object, key);
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		struct named_change change = {
+			.unit = get_text(reader, &at, item, "unit", true),
+			.name = get_text(reader, &at, item, "name", true),
+			.what = get_text(reader, &at, item, "what", true),
+		};
+		list_push(reader->arena, &list, change);
+	}
+	return list;
+}
+
+static struct token_difference tokens_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct place at = {.up = place, .name = "tokens"};
+	json_t *tokens = get_object(reader, place, object, "tokens", true);
+	if (!tokens)
+		return (struct token_difference){0};
+	return (struct token_difference){
+		.differ = get_bool(reader, &at, tokens, "differ"),
+		.units = get_unsigned(reader, &at, tokens, "units"),
+		.units_differing = get_unsigned(reader, &at, tokens, "units_differing"),
+		.tokens = get_count(reader, &at, tokens, "tokens", INT64_MAX),
+		.first = get_text(reader, &at, tokens, "first", true),
+	};
+}
+
+static struct code_difference code_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct place at = {.up = place, .name = "code"};
+	json_t *code = get_object(reader, place, object, "code", true);
+	if (!code)
+		return (struct code_difference){0};
+	struct code_difference difference = {
+		.differ = get_bool(reader, &at, code, "differ"),
+		.units = get_unsigned(reader, &at, code, "units"),
+		.functions = get_unsigned(reader, &at, code, "functions"),
+		.data = named_changes_get(reader, &at, code, "data"),
+		.records = named_changes_get(reader, &at, code, "records"),
+	};
+	struct place in = {.up = &at, .name = "changed"};
+	json_t *array = get_array(reader, &at, code, "changed");
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		struct place item_at = {.up = &in, .index = i};
+		json_t *item = element(reader, &item_at, array, i);
+		if (!item)
+			break;
+		const char *name = get_text(reader, &item_at, item, "change", false);
+		unsigned change = CHANGE_NONE;
+		while (change <= CHANGE_REMOVED && strcmp(change_names[change], name) != 0)
+			change++;
+		if (change > CHANGE_REMOVED) {
+			struct place change_at = {.up = &item_at, .name = "change"};
+			wrong(reader, &change_at, "one of the names that the schema lists");
+			break;
+		}
+		struct function_change function = {
+			.unit = get_text(reader, &item_at, item, "unit", true),
+			.name = get_text(reader, &item_at, item, "name", true),
+			.change = (enum change)change,
+			.baseline_instructions = get_unsigned(reader, &item_at, item, "baseline_instructions"),
+			.candidate_instructions = get_unsigned(reader, &item_at, item, "candidate_instructions"),
+			.first = get_text(reader, &item_at, item, "first", true),
+		};
+		list_push(reader->arena, &difference.changed, function);
+	}
+	return difference;
+}
+
+static struct counter_list counters_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct counter_list list = {0};
+	struct place in = {.up = place, .name = "counters"};
+	json_t *array = get_array(reader, place, object, "counters");
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		struct counter counter = {
+			.name = get_text(reader, &at, item, "name", false),
+			.unit = get_text(reader, &at, item, "unit", true),
+			.baseline = get_real(reader, &at, item, "baseline", 0),
+			.candidate = get_real(reader, &at, item, "candidate", 0),
+			.unavailable = get_text(reader, &at, item, "unavailable", true),
+		};
+		/* Numbers that were not finite came out as null: they don't hold. */
+		if (!counter.unavailable &&
+		    (json_is_null(json_object_get(item, "baseline")) || json_is_null(json_object_get(item, "candidate"))))
+			counter.unavailable = "the number is missing in the record";
+		list_push(reader->arena, &list, counter);
+	}
+	return list;
+}
+
+static struct step_list steps_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct step_list list = {0};
+	struct place in = {.up = place, .name = "steps"};
+	json_t *array = get_array(reader, place, object, "steps");
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		struct step step = {
+			.rung = get_rung(reader, &at, item, "rung"),
+			.result = get_step_result(reader, &at, item, "result"),
+			.text = get_text(reader, &at, item, "text", true),
+			.seconds = get_real(reader, &at, item, "seconds", 0),
+		};
+		list_push(reader->arena, &list, step);
+	}
+	return list;
+}
+
+static struct binding_list params_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct binding_list list = {0};
+	struct place in = {.up = place, .name = "params"};
+	json_t *params = get_object(reader, place, object, "params", false);
+	const char *name;
+	json_t *value;
+	json_object_foreach(params, name, value) {
+		struct binding binding = {.name = arena_strdup(reader->arena, name)};
+		if (json_is_integer(value)) {
+			binding.value = arena_printf(reader->arena, "%lld", (long long)json_integer_value(value));
+		} else if (json_is_string(value)) {
+			binding.value = arena_strdup(reader->arena, json_string_value(value));
+		} else {
+			struct place at = {.up = &in, .name = name};
+			wrong(reader, &at, "text or a whole number");
+			break;
+		}
+		list_push(reader->arena, &list, binding);
+	}
+	return list;
+}
+
+/* The trials of one workload share it, as they do in a run of today. */
+static const struct workload *workload_named(const struct reader *reader, const struct run *run, const char *name)
+{
+	if (!name)
+		return NULL;
+	for (size_t i = 0; i < run->trials.count; i++)
+		if (run->trials.at[i]->workload && strcmp(run->trials.at[i]->workload->name, name) == 0)
+			return run->trials.at[i]->workload;
+	struct workload *workload = arena_new(reader->arena, struct workload);
+	workload->name = name;
+	return workload;
+}
+
+static const struct hypothesis *hypothesis_named(const struct reader *reader, const struct place *place,
+                                                 const struct run *run, json_t *object)
+{
+	const char *id = get_text(reader, place, object, "hypothesis", false);
+	for (size_t i = 0; i < run->hypotheses.count; i++)
+		if (strcmp(run->hypotheses.at[i]->id, id) == 0)
+			return run->hypotheses.at[i];
+	struct place at = {.up = place, .name = "hypothesis"};
+	wrong(reader, &at, "the id of one of the hypotheses");
+	return NULL;
+}
+
+static struct trial *trial_get(const struct reader *reader, const struct place *place, json_t *object,
+                               const struct run *run)
+{
+	struct trial *trial = arena_new(reader->arena, struct trial);
+	struct place build_at = {.up = place, .name = "build"};
+	json_t *build = get_object(reader, place, object, "build", false);
+	*trial = (struct trial){
+		.id = get_text(reader, place, object, "id", false),
+		.hypothesis = hypothesis_named(reader, place, run, object),
+		.workload = workload_named(reader, run, get_text(reader, place, object, "workload", true)),
+		.params = params_get(reader, place, object),
+		.config = {.cc = get_text(reader, &build_at, build, "cc", true),
+		           .flags = get_text(reader, &build_at, build, "flags", true)},
+		.verdict = get_verdict(reader, place, object, "verdict"),
+		.rung = get_rung(reader, place, object, "rung"),
+		.evidence = get_text(reader, place, object, "evidence", true),
+		.steps = steps_get(reader, place, object),
+		.tokens = tokens_get(reader, place, object),
+		.code = code_get(reader, place, object),
+		.effect = effect_get(reader, place, object, "effect"),
+		.alpha = get_real(reader, place, object, "alpha", 0),
+		.margin = get_real(reader, place, object, "margin", 0),
+		.pairs = get_unsigned(reader, place, object, "pairs"),
+		.excluded_pairs = get_unsigned(reader, place, object, "excluded_pairs"),
+		.blocks = get_unsigned(reader, place, object, "blocks"),
+		.baseline_ns = get_real(reader, place, object, "baseline_ns_per_iteration", 0),
+		.candidate_ns = get_real(reader, place, object, "candidate_ns_per_iteration", 0),
+		.bytes_per_iteration = get_count_or_null(reader, place, object, "bytes_per_iteration"),
+		.control = control_get(reader, place, object),
+		.counters = counters_get(reader, place, object),
+		.repeat = get_text(reader, place, object, "repeat", true),
+		.seconds = get_real(reader, place, object, "seconds", 0),
+	};
+	return trial;
+}
+
+static void families_get(const struct reader *reader, json_t *document, struct run *run)
+{
+	struct place in = {.name = "families"};
+	json_t *array = get_array(reader, NULL, document, "families");
+	for (size_t i = 0; i < json_array_size(array) && reader->err->code == ST_OK; i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			return;
+		struct family family = {
+			.hypothesis = hypothesis_named(reader, &at, run, item),
+			.verdict = get_verdict(reader, &at, item, "verdict"),
+			.evidence = get_text(reader, &at, item, "evidence", true),
+		};
+		struct place ids_in = {.up = &at, .name = "trials"};
+		json_t *ids = get_array(reader, &at, item, "trials");
+		for (size_t t = 0; t < json_array_size(ids); t++) {
+			const char *id = json_string_value(json_array_get(ids, t));
+			struct trial *trial = NULL;
+			for (size_t k = 0; id && k < run->trials.count && !trial; k++)
+				if (strcmp(run->trials.at[k]->id, id) == 0)
+					trial = run->trials.at[k];
+			if (!trial) {
+				struct place id_at = {.up = &ids_in, .index = t};
+				wrong(reader, &id_at, "the id of one of the trials");
+				return;
+			}
+			list_push(reader->arena, &family.trials, trial);
+		}
+		list_push(reader->arena, &run->families, family);
+	}
+}
+
+static void head_get(const struct reader *reader, json_t *document, struct run *run)
+{
+	struct place at = {.name = "run"};
+	json_t *object = get_object(reader, NULL, document, "run", false);
+	run->id = get_text(reader, &at, object, "id", false);
+	run->command = get_text(reader, &at, object, "command", true);
+	run->version = get_text(reader, &at, object, "version", true);
+	run->started = get_text(reader, &at, object, "started", true);
+	run->state = get_run_state(reader, &at, object, "state");
+	run->seed = get_count(reader, &at, object, "seed", INT64_MAX);
+	run->alpha = get_real(reader, &at, object, "alpha", 0);
+	run->margin = get_real(reader, &at, object, "margin", 0);
+	run->budget_s = get_real(reader, &at, object, "budget_seconds", 0);
+	run->tree = get_text(reader, &at, object, "tree", true);
+	run->seconds = get_real(reader, &at, object, "seconds", 0);
+	struct place host_at = {.up = &at, .name = "host"};
+	json_t *host = get_object(reader, &at, object, "host", false);
+	run->host = (struct host){
+		.name = get_text(reader, &host_at, host, "name", true),
+		.cpu = get_text(reader, &host_at, host, "cpu", true),
+		.kernel = get_text(reader, &host_at, host, "kernel", true),
+		.system = get_text(reader, &host_at, host, "system", true),
+		.cpus = get_unsigned(reader, &host_at, host, "cpus"),
+		.clock_source = get_text(reader, &host_at, host, "clock_source", true),
+		.load_average = get_real(reader, &host_at, host, "load_average", 0),
+		.counters = get_text(reader, &host_at, host, "counters", true),
+	};
+	struct place compilers_in = {.up = &at, .name = "compilers"};
+	json_t *compilers = get_array(reader, &at, object, "compilers");
+	for (size_t i = 0; i < json_array_size(compilers); i++) {
+		struct place compiler_at = {.up = &compilers_in, .index = i};
+		json_t *item = element(reader, &compiler_at, compilers, i);
+		if (!item)
+			break;
+		struct compiler compiler = {.command = get_text(reader, &compiler_at, item, "command", true),
+		                            .version = get_text(reader, &compiler_at, item, "version", true)};
+		list_push(reader->arena, &run->compilers, compiler);
+	}
+	struct place scan_at = {.name = "scan"};
+	json_t *scan = get_object(reader, NULL, document, "scan", false);
+	run->files_scanned = get_unsigned(reader, &scan_at, scan, "files");
+	run->files_failed = get_unsigned(reader, &scan_at, scan, "files_failed");
+	run->lines_scanned = get_count(reader, &scan_at, scan, "lines", INT64_MAX);
+	run->scan_seconds = get_real(reader, &scan_at, scan, "seconds", 0);
+	run->database = get_bool(reader, &scan_at, scan, "database");
+}
+
+static void lists_get(const struct reader *reader, json_t *document, struct run *run)
+{
+	struct place in = {.name = "findings"};
+	json_t *array = get_array(reader, NULL, document, "findings");
+	for (size_t i = 0; i < json_array_size(array) && reader->err->code == ST_OK; i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		/* Made before the push: it looks at the lists. */
+		struct finding *finding = finding_get(reader, &at, item);
+		list_push(reader->arena, &run->findings, finding);
+	}
+	in.name = "hypotheses";
+	array = get_array(reader, NULL, document, "hypotheses");
+	for (size_t i = 0; i < json_array_size(array) && reader->err->code == ST_OK; i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		/* Made before the push: it looks at the lists. */
+		struct hypothesis *hypothesis = hypothesis_get(reader, &at, item, run);
+		list_push(reader->arena, &run->hypotheses, hypothesis);
+	}
+	in.name = "trials";
+	array = get_array(reader, NULL, document, "trials");
+	for (size_t i = 0; i < json_array_size(array) && reader->err->code == ST_OK; i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		/* Made before the push: it looks at the lists. */
+		struct trial *trial = trial_get(reader, &at, item, run);
+		list_push(reader->arena, &run->trials, trial);
+	}
+	in.name = "notes";
+	array = get_array(reader, NULL, document, "notes");
+	for (size_t i = 0; i < json_array_size(array) && reader->err->code == ST_OK; i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		struct note note = {.where = get_text(reader, &at, item, "where", true),
+		                    .text = get_text(reader, &at, item, "text", true)};
+		list_push(reader->arena, &run->notes, note);
+	}
+}
+
+static enum status document_get(struct arena *arena, json_t *document, struct run *ret_run, struct err *err)
+{
+	/* Only an error of this document stops the reading; the caller may come with an older one. */
+	struct err own = ERR_INIT;
+	struct reader reader = {.arena = arena, .err = &own};
+	*ret_run = (struct run){0};
+	if (!json_is_object(document))
+		wrong(&reader, NULL, "an object");
+	else if (get_count(&reader, NULL, document, "assay", INT64_MAX) != SCHEMA_VERSION)
+		err_set(&own, ST_INPUT, "the run document has schema version %lld, this assay reads %d: use the assay that wrote it",
+		        (long long)json_integer_value(json_object_get(document, "assay")), SCHEMA_VERSION);
+	if (own.code == ST_OK)
+		head_get(&reader, document, ret_run);
+	if (own.code == ST_OK)
+		lists_get(&reader, document, ret_run);
+	if (own.code == ST_OK)
+		families_get(&reader, document, ret_run);
+	return own.code == ST_OK ? ST_OK : err_set(err, own.code, "%s", own.text);
+}
+
+static json_t *parse(const char *text, size_t size, struct err *err)
+{
+	json_error_t problem;
+	json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
+	if (!value)
+		err_set(err, ST_INPUT, "the run document is not JSON: line %d, column %d: %s", problem.line, problem.column,
+		        problem.text);
+	return value;
+}
+
+enum status json_run_read(struct arena *arena, const char *text, size_t size, struct run *ret_run, struct err *err)
+{
+	*ret_run = (struct run){0};
+	json_t *document = parse(text, size, err);
+	if (!document)
+		return ST_INPUT;
+	enum status status = document_get(arena, document, ret_run, err);
+	json_decref(document);
+	return status;
+}
+
+static enum status pieces_add(json_t *document, const char *key, const struct string_list *pieces, struct err *err)
+{
+	json_t *array = json_array();
+	put(document, key, array);
+	for (size_t i = 0; i < pieces->count; i++) {
+		json_t *value = parse(pieces->at[i], strlen(pieces->at[i]), err);
+		if (!value) {
+			err_context(err, "%s[%zu]", key, i);
+			return ST_INPUT;
+		}
+		json_array_append_new(array, value);
+	}
+	return ST_OK;
+}
+
+enum status json_run_join(struct arena *arena, const struct json_pieces *pieces, struct run *ret_run, struct err *err)
+{
+	*ret_run = (struct run){0};
+	json_t *document = parse(pieces->head, strlen(pieces->head), err);
+	if (!document)
+		return ST_INPUT;
+	enum status status = ST_OK;
+	if (json_is_object(document)) {
+		status = pieces_add(document, "findings", &pieces->findings, err);
+		if (status == ST_OK)
+			status = pieces_add(document, "hypotheses", &pieces->hypotheses, err);
+		if (status == ST_OK)
+			status = pieces_add(document, "trials", &pieces->trials, err);
+		if (status == ST_OK)
+			status = pieces_add(document, "notes", &pieces->notes, err);
+	}
+	if (status == ST_OK)
+		status = document_get(arena, document, ret_run, err);
+	json_decref(document);
+	return status;
+}
+
+enum status json_finding_read(struct arena *arena, const char *text, struct finding **ret_finding, struct err *err)
+{
+	*ret_finding = NULL;
+	json_t *value = parse(text, strlen(text), err);
+	if (!value)
+		return ST_INPUT;
+	struct err own = ERR_INIT;
+	struct reader reader = {.arena = arena, .err = &own};
+	if (!json_is_object(value))
+		wrong(&reader, NULL, "an object");
+	else
+		*ret_finding = finding_get(&reader, NULL, value);
+	json_decref(value);
+	return own.code == ST_OK ? ST_OK : err_set(err, own.code, "%s", own.text);
+}

@@ -1,0 +1,63 @@
+/* Reports: pure functions of the run. Nothing here reads a clock, a terminal or the store. */
+#ifndef ASSAY_REPORT_REPORT_H
+#define ASSAY_REPORT_REPORT_H
+
+#include "base/err.h"
+#include "model/run.h"
+
+#include <stdio.h>
+
+/* ---- JSON: docs/schema/run-1.json ----------------------------------------------------------------------------- */
+/* The whole run as one document that ends in a newline. Numbers that don't exist are null, never NaN or infinity; text
+ * that is not UTF-8 has its wrong bytes replaced by U+FFFD. The same run gives the same text, whatever the locale. */
+char *json_run(struct arena *arena, const struct run *run);
+
+/* The same in pieces, as the store keeps them: the run without its lists (but with its families), and one of each. */
+char *json_head(struct arena *arena, const struct run *run);
+char *json_finding(struct arena *arena, const struct finding *finding);
+char *json_hypothesis(struct arena *arena, const struct hypothesis *hypothesis);
+char *json_trial(struct arena *arena, const struct trial *trial);
+char *json_note(struct arena *arena, const struct note *note);
+
+/* Back again: run -> text -> run -> text gives the same text. run.project is NULL, workloads have their name only, and
+ * a finding's edits are gone (its diff is there). ST_INPUT: what is wrong and where in the document. */
+MUST_CHECK enum status json_run_read(struct arena *arena, const char *text, size_t size, struct run *ret_run,
+                                     struct err *err);
+struct json_pieces {
+	const char *head;
+	struct string_list findings, hypotheses, trials, notes;
+};
+MUST_CHECK enum status json_run_join(struct arena *arena, const struct json_pieces *pieces, struct run *ret_run,
+                                     struct err *err);
+MUST_CHECK enum status json_finding_read(struct arena *arena, const char *text, struct finding **ret_finding,
+                                         struct err *err);
+
+/* ---- text for people ------------------------------------------------------------------------------------------ */
+struct term_options {
+	bool colour;
+	bool utf8;      /* false: ASCII only */
+	unsigned width; /* columns; taken as 80 to 160 */
+};
+
+/* Findings by what they may be worth: those that stand before those that are deliberate or not built, then severity,
+ * tier, file and line; guards last. */
+void findings_rank(struct finding_list *findings);
+
+/* The findings of a scan, and what it could not look at. */
+void term_scan(FILE *out, const struct run *run, const struct term_options *options);
+/* The verdicts of try and audit: what a person pastes into a review. */
+void term_verdicts(FILE *out, const struct run *run, const struct term_options *options);
+/* Everything that is known of a run. */
+void term_record(FILE *out, const struct run *run, const struct term_options *options);
+/* A unified diff, coloured. */
+void term_diff(FILE *out, const char *diff, const struct term_options *options);
+/* A paragraph, wrapped; the first line begins with `first`, the others with as many blanks. */
+void term_paragraph(FILE *out, const char *first, const char *text, const struct term_options *options);
+/* One finding with its candidate. */
+void term_finding(FILE *out, const struct finding *finding, const struct term_options *options);
+/* "1.4 s", "12 ms", "2 m 03 s". */
+const char *term_seconds(struct arena *arena, double seconds);
+/* "4.52 us": a time in nanoseconds with its unit. */
+const char *term_ns(struct arena *arena, double ns);
+
+#endif
