@@ -1,0 +1,589 @@
+/* compare: do two variants differ at all? First by their preprocessed tokens, then by their machine code.
+ *
+ * Both answers must be sound in one direction: "equal" is a verdict that ends the ladder, "differ" only means that the
+ * next rung is asked. Whatever can't be decided counts as a difference.
+ */
+#include "base/text.h"
+#include "stage/stages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- preprocessed text ------------------------------------------------------------------------------------------ */
+
+enum token_kind { TOKEN_END, TOKEN_WORD, TOKEN_NUMBER, TOKEN_QUOTED, TOKEN_PUNCTUATOR, TOKEN_DIRECTIVE_END };
+
+struct token {
+	enum token_kind kind;
+	unsigned line; /* physical line of `file`, by the line markers */
+	const char *at;
+	size_t size;
+	const char *file; /* as the marker spells it, up to the closing quote */
+	size_t file_size;
+};
+
+struct lexer {
+	const char *at, *end;
+	unsigned line;
+	const char *file;
+	size_t file_size;
+	bool line_start;   /* only blanks since the last newline */
+	bool in_directive; /* a #pragma: its end is part of its meaning */
+	bool assembler;    /* lines are statements, and `//` is no comment */
+};
+
+static const uint8_t WORD_START = 1, DIGIT = 2, BLANK = 4;
+static uint8_t char_class[256];
+
+static void char_class_init(void)
+{
+	for (int c = 0; c < 256; c++) {
+		bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c >= 0x80 || c == '\\';
+		char_class[c] = letter ? WORD_START : c >= '0' && c <= '9' ? DIGIT : 0;
+	}
+	char_class[' '] = char_class['\t'] = char_class['\r'] = char_class['\v'] = char_class['\f'] = BLANK;
+}
+
+static bool is_word(char c)
+{
+	return char_class[(unsigned char)c] & (WORD_START | DIGIT);
+}
+
+/* Reads `# 12 "file" 1 3` or `#line 12 "file"` at the lexer's place; false: it is no line marker. */
+static bool lexer_marker(struct lexer *lexer)
+{
+	const char *at = lexer->at + 1, *end = lexer->end;
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	if (end - at > 5 && memcmp(at, "line ", 5) == 0)
+		at += 5;
+	if (at >= end || !(char_class[(unsigned char)*at] & DIGIT))
+		return false;
+	unsigned line = 0;
+	while (at < end && (char_class[(unsigned char)*at] & DIGIT))
+		line = 10 * line + (unsigned)(*at++ - '0');
+	while (at < end && *at == ' ')
+		at++;
+	if (at < end && *at == '"') {
+		const char *file = ++at;
+		while (at < end && *at != '"' && *at != '\n')
+			at += *at == '\\' && at + 1 < end ? 2 : 1;
+		if (at > end)
+			at = end;
+		lexer->file = file;
+		lexer->file_size = (size_t)(at - file);
+	} else if (lexer->assembler) {
+		return false; /* "# 12 apples" is a comment of the assembler */
+	}
+	while (at < end && *at != '\n')
+		at++;
+	lexer->at = at < end ? at + 1 : end;
+	lexer->line = line;
+	lexer->line_start = true;
+	return true;
+}
+
+/* A string or character constant from its opening quote on; an open one ends with its line. */
+static const char *quoted_end(const char *at, const char *end)
+{
+	char quote = *at++;
+	while (at < end && *at != quote && *at != '\n')
+		at += *at == '\\' && at + 1 < end ? 2 : 1;
+	if (at > end)
+		at = end;
+	return at < end && *at == quote ? at + 1 : at;
+}
+
+/* R"x( … )x" from its opening quote on; NULL: it isn't one. */
+static const char *raw_string_end(const char *at, const char *end)
+{
+	const char *delimiter = at + 1, *open = delimiter;
+	while (open < end && open - delimiter <= 16 && *open != '(' && *open != '"' && *open != '\n' && *open != ' ')
+		open++;
+	if (open >= end || *open != '(')
+		return NULL;
+	size_t size = (size_t)(open - delimiter);
+	for (const char *close = open; close < end; close++)
+		if (*close == ')' && (size_t)(end - close) > size + 1 && memcmp(close + 1, delimiter, size) == 0 &&
+		    close[1 + size] == '"')
+			return close + size + 2;
+	return NULL;
+}
+
+static size_t punctuator_size(const char *at, const char *end)
+{
+	static const char *const longest_first[] = {"%:%:", "...", "<<=", ">>=", "->", "++", "--", "<<", ">>", "<=",
+	                                            ">=",   "==",  "!=",  "&&",  "||", "*=", "/=", "%=", "+=", "-=",
+	                                            "&=",   "^=",  "|=",  "##",  "<:", ":>", "<%", "%>", "%:", "::"};
+	for (size_t i = 0; i < sizeof longest_first / sizeof *longest_first; i++) {
+		size_t size = strlen(longest_first[i]);
+		if ((size_t)(end - at) >= size && at[0] == longest_first[i][0] && memcmp(at, longest_first[i], size) == 0)
+			return size;
+	}
+	return 1;
+}
+
+static void lexer_newline(struct lexer *lexer)
+{
+	lexer->at++;
+	lexer->line++;
+	lexer->line_start = true;
+}
+
+static void lexer_next(struct lexer *lexer, struct token *ret)
+{
+	const char *end = lexer->end;
+	for (;;) {
+		const char *at = lexer->at;
+		if (at >= end) {
+			*ret = (struct token){lexer->in_directive ? TOKEN_DIRECTIVE_END : TOKEN_END, lexer->line, end, 0, lexer->file,
+			                      lexer->file_size};
+			lexer->in_directive = false;
+			return;
+		}
+		uint8_t class = char_class[(unsigned char)*at];
+		if (class & BLANK) {
+			lexer->at++;
+			continue;
+		}
+		if (*at == '\n') {
+			if (lexer->in_directive || (lexer->assembler && !lexer->line_start)) {
+				*ret = (struct token){TOKEN_DIRECTIVE_END, lexer->line, at, 0, lexer->file, lexer->file_size};
+				lexer->in_directive = false;
+				lexer->line_start = true;
+				return;
+			}
+			lexer_newline(lexer);
+			continue;
+		}
+		if (*at == '\\' && at + 1 < end && at[1] == '\n') {
+			lexer->at += 2;
+			lexer->line++;
+			continue;
+		}
+		if (!lexer->assembler && *at == '/' && at + 1 < end && at[1] == '*') {
+			for (at += 2; at < end && !(*at == '*' && at + 1 < end && at[1] == '/'); at++)
+				lexer->line += *at == '\n';
+			lexer->at = end - at >= 2 ? at + 2 : end;
+			continue;
+		}
+		if (!lexer->assembler && *at == '/' && at + 1 < end && at[1] == '/') {
+			while (at < end && *at != '\n')
+				at++;
+			lexer->at = at;
+			continue;
+		}
+		if (*at == '#' && lexer->line_start) {
+			if (lexer_marker(lexer))
+				continue;
+			lexer->in_directive = true;
+		}
+		lexer->line_start = false;
+		*ret = (struct token){.line = lexer->line, .at = at, .file = lexer->file, .file_size = lexer->file_size};
+		if (class & DIGIT || (*at == '.' && at + 1 < end && char_class[(unsigned char)at[1]] & DIGIT)) {
+			/* A preprocessing number: 0x1p-3 and 1e+5 are one token. */
+			ret->kind = TOKEN_NUMBER;
+			for (at++; at < end; at++)
+				if (!is_word(*at) && *at != '.' &&
+				    !((*at == '+' || *at == '-') && (at[-1] == 'e' || at[-1] == 'E' || at[-1] == 'p' || at[-1] == 'P')))
+					break;
+		} else if (class & WORD_START) {
+			ret->kind = TOKEN_WORD;
+			while (at < end && is_word(*at) && !(*at == '\\' && at + 1 < end && at[1] == '\n'))
+				at++;
+			size_t size = (size_t)(at - ret->at);
+			if (at < end && (*at == '"' || *at == '\'') && size <= 3) {
+				bool raw = *at == '"' && at[-1] == 'R';
+				const char *prefix = ret->at;
+				size_t prefix_size = raw ? size - 1 : size;
+				bool known = prefix_size == 0 || (prefix_size == 1 && strchr("LuU", prefix[0])) ||
+				             (prefix_size == 2 && prefix[0] == 'u' && prefix[1] == '8');
+				if (known) {
+					const char *raw_end = raw ? raw_string_end(at, end) : NULL;
+					at = raw_end ? raw_end : quoted_end(at, end);
+					ret->kind = TOKEN_QUOTED;
+				}
+			}
+		} else if (*at == '"' || *at == '\'') {
+			ret->kind = TOKEN_QUOTED;
+			at = quoted_end(at, end);
+		} else {
+			ret->kind = TOKEN_PUNCTUATOR;
+			at += punctuator_size(at, end);
+		}
+		ret->size = (size_t)(at - ret->at);
+		for (const char *in = ret->at; ret->kind == TOKEN_QUOTED && in < at; in++)
+			lexer->line += *in == '\n';
+		lexer->at = at;
+		return;
+	}
+}
+
+/* ---- one preprocessed unit -------------------------------------------------------------------------------------- */
+
+struct mapping {
+	const char *data;
+	size_t size;
+};
+
+static void mapping_close(struct mapping *mapping)
+{
+	if (mapping->data && mapping->size)
+		munmap((void *)mapping->data, mapping->size);
+	*mapping = (struct mapping){0};
+}
+
+static enum status mapping_open(const char *path, struct mapping *ret, struct err *err)
+{
+	*ret = (struct mapping){0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat info;
+	if (fd < 0 || fstat(fd, &info) != 0) {
+		int code = errno;
+		if (fd >= 0)
+			close(fd);
+		return err_errno(err, code, "can't read %s", path);
+	}
+	ret->data = "";
+	if (info.st_size > 0) {
+		void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+		if (data == MAP_FAILED) {
+			int code = errno;
+			close(fd);
+			*ret = (struct mapping){0};
+			return err_errno(err, code, "can't read %s", path);
+		}
+		ret->data = data;
+		ret->size = (size_t)info.st_size;
+	}
+	close(fd);
+	return ST_OK;
+}
+
+static struct lexer lexer_of(const struct unit *unit, const struct mapping *text)
+{
+	return (struct lexer){.at = text->data, .end = text->data + text->size, .line = 1, .file = unit->source,
+	                      .file_size = strlen(unit->source), .line_start = true,
+	                      .assembler = text_ends(unit->source, ".S") || text_ends(unit->source, ".s") ||
+	                                   text_ends(unit->source, ".sx")};
+}
+
+/* A marker's path for people: relative to the variant's tree when it lies there. */
+static const char *token_file(struct arena *arena, const struct variant *variant, const struct unit *unit,
+                              const struct token *token)
+{
+	char *path = arena_strndup(arena, token->file, token->file_size);
+	if (path[0] == '<')
+		return path;
+	if (path[0] != '/' && unit->directory) {
+		const char *absolute = path_clean(arena, path_join(arena, unit->directory, path));
+		const char *under = path_under(absolute, variant->tree);
+		return under ? under : path_clean(arena, path);
+	}
+	path = path_clean(arena, path);
+	const char *under = path_under(path, variant->tree);
+	return under ? under : path;
+}
+
+/* The lines of one source file, kept while tokens of it are looked up. */
+struct source {
+	struct arena arena;
+	const char *path; /* NULL: none yet */
+	const char **lines; /* and one more, the end */
+	size_t count;       /* 0: can't be read */
+};
+
+static void source_load(struct source *source, const char *path)
+{
+	arena_release(&source->arena);
+	arena_init(&source->arena);
+	source->lines = NULL;
+	source->count = 0;
+	source->path = arena_strdup(&source->arena, path);
+	struct mapping text;
+	if (mapping_open(path, &text, NULL) != ST_OK)
+		return;
+	char *copy = arena_strndup(&source->arena, text.data, text.size);
+	size_t size = text.size, newlines = 1;
+	mapping_close(&text);
+	for (size_t i = 0; i < size; i++)
+		newlines += copy[i] == '\n';
+	source->lines = arena_alloc(&source->arena, (newlines + 1) * sizeof *source->lines);
+	source->lines[source->count++] = copy;
+	for (size_t i = 0; i < size; i++)
+		if (copy[i] == '\n')
+			source->lines[source->count++] = copy + i + 1;
+	source->lines[source->count] = copy + size;
+}
+
+struct side {
+	const struct variant *variant;
+	const struct unit *unit;
+	struct source *source;
+};
+
+/* Does the source spell this number itself, where the token stands or on the lines that a call may go on for? Then it
+ * is no expanded __LINE__. True when that can't be told. */
+static bool line_spells(const struct side *side, const struct token *token)
+{
+	enum { CALL_LINES = 32 };
+	struct arena scratch;
+	arena_init(&scratch);
+	struct source *source = side->source;
+	const char *path = path_join(&scratch, side->variant->tree, token_file(&scratch, side->variant, side->unit, token));
+	if (!text_equal(source->path, path))
+		source_load(source, path);
+	arena_release(&scratch);
+	if (token->line == 0 || token->line > source->count)
+		return true;
+	const char *at = source->lines[token->line - 1];
+	size_t last = token->line - 1 + CALL_LINES;
+	const char *end = source->lines[last < source->count ? last : source->count];
+	for (const char *begin = at; (size_t)(end - at) >= token->size; at++)
+		if (memcmp(at, token->at, token->size) == 0 && (at == begin || !is_word(at[-1])) &&
+		    (at + token->size == end || !is_word(at[token->size])))
+			return true;
+	return false;
+}
+
+/* A decimal number equal to the line where it stands. */
+static bool is_own_line(const struct token *token)
+{
+	char digits[16];
+	int size = snprintf(digits, sizeof digits, "%u", token->line);
+	return token->kind == TOKEN_NUMBER && (size_t)size == token->size && memcmp(digits, token->at, token->size) == 0;
+}
+
+/* Equal text; or both an expanded __LINE__ whose line moved. */
+static bool tokens_equal(const struct side *a_side, const struct token *a, const struct side *b_side,
+                         const struct token *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	if (a->size == b->size && memcmp(a->at, b->at, a->size) == 0)
+		return true;
+	return is_own_line(a) && is_own_line(b) && !line_spells(a_side, a) && !line_spells(b_side, b);
+}
+
+#define LOOK_AHEAD 64
+
+static const char *tokens_text(struct arena *arena, const struct token *tokens, size_t count)
+{
+	enum { SHOWN = 8 };
+	if (count == 0)
+		return "nothing";
+	struct string_list words = {0};
+	for (size_t i = 0; i < count && i < SHOWN; i++)
+		if (tokens[i].kind == TOKEN_END)
+			list_push(arena, &words, "the end of the file");
+		else if (tokens[i].kind == TOKEN_DIRECTIVE_END)
+			list_push(arena, &words, "\\n");
+		else
+			list_push(arena, &words, arena_strndup(arena, tokens[i].at, tokens[i].size < 60 ? tokens[i].size : 60));
+	if (count > SHOWN)
+		list_push(arena, &words, "…");
+	return arena_printf(arena, "`%s`", text_join(arena, &words, " "));
+}
+
+/* "file:line: `these` | `those`", from where the streams part to where they meet again. */
+static const char *token_difference_text(struct arena *arena, const struct side sides[2], struct lexer a_lexer,
+                                         const struct token *a_first, struct lexer b_lexer, const struct token *b_first)
+{
+	struct token a[LOOK_AHEAD] = {*a_first}, b[LOOK_AHEAD] = {*b_first};
+	size_t a_count = 1, b_count = 1;
+	while (a_count < LOOK_AHEAD && a[a_count - 1].kind != TOKEN_END)
+		lexer_next(&a_lexer, &a[a_count++]);
+	while (b_count < LOOK_AHEAD && b[b_count - 1].kind != TOKEN_END)
+		lexer_next(&b_lexer, &b[b_count++]);
+	enum { MEETING = 3 };
+	size_t a_gap = a_count, b_gap = b_count;
+	for (size_t sum = 1; sum < a_count + b_count && a_gap == a_count && b_gap == b_count; sum++)
+		for (size_t i = sum < a_count ? sum : a_count - 1; i + 1 > 0 && sum - i < b_count; i--) {
+			size_t j = sum - i, same = 0;
+			while (same < MEETING && i + same < a_count && j + same < b_count &&
+			       tokens_equal(&sides[0], &a[i + same], &sides[1], &b[j + same]) && a[i + same].kind != TOKEN_END)
+				same++;
+			bool both_end = i + same < a_count && j + same < b_count && a[i + same].kind == TOKEN_END &&
+			                b[j + same].kind == TOKEN_END;
+			if (same == MEETING || both_end) {
+				a_gap = i;
+				b_gap = j;
+				break;
+			}
+			if (i == 0)
+				break;
+		}
+	const struct token *place = a_gap ? &a[0] : &b[0];
+	const struct side *side = a_gap ? &sides[0] : &sides[1];
+	return arena_printf(arena, "%s:%u: %s | %s", token_file(arena, side->variant, side->unit, place), place->line,
+	                    tokens_text(arena, a, a_gap), tokens_text(arena, b, b_gap));
+}
+
+/* The words of a command that act on code and not on tokens. The private copies' own paths are left out. */
+static struct string_list code_flags(struct arena *arena, const struct side *side)
+{
+	static const char *const by_tokens[] = {"-D", "-U", "-I", "-include", "-imacros", "-isystem", "-iquote", "-idirafter"};
+	const struct string_list *argv = &side->unit->argv;
+	struct string_list kept = {0};
+	for (size_t i = 0; i < argv->count; i++) {
+		const char *word = argv->at[i];
+		bool skip = false;
+		for (size_t k = 0; k < sizeof by_tokens / sizeof *by_tokens && !skip; k++)
+			if (text_starts(word, by_tokens[k])) {
+				skip = true;
+				i += word[strlen(by_tokens[k])] == '\0'; /* its argument is the next word */
+			}
+		if (skip)
+			continue;
+		const char *roots[] = {side->variant->place, side->variant->tree};
+		for (size_t k = 0; k < 2; k++) {
+			size_t size = roots[k] ? strlen(roots[k]) : 0;
+			for (const char *at = size > 1 ? strstr(word, roots[k]) : NULL; at; at = strstr(at + 1, roots[k])) {
+				size_t before = (size_t)(at - word);
+				word = arena_printf(arena, "%.*s…%s", (int)before, word, at + size);
+				at = word + before;
+			}
+		}
+		list_push(arena, &kept, word);
+	}
+	return kept;
+}
+
+/* The words of `a` that `b` lacks, counted; "nothing" when there are none. */
+static const char *flags_only(struct arena *arena, const struct string_list *a, const struct string_list *b)
+{
+	struct string_list only = {0};
+	bool *used = arena_alloc(arena, b->count * sizeof *used);
+	for (size_t i = 0; i < a->count; i++) {
+		bool found = false;
+		for (size_t k = 0; k < b->count && !found; k++)
+			if (!used[k] && text_equal(a->at[i], b->at[k]))
+				found = used[k] = true;
+		if (!found)
+			list_push(arena, &only, a->at[i]);
+	}
+	return only.count ? arena_printf(arena, "`%s`", text_join(arena, &only, " ")) : "nothing";
+}
+
+/* "lz4.c: equal tokens, but other flags: `-O2` | `-O3`", or NULL: the same compiler and flags. */
+static const char *flags_difference(struct arena *arena, const struct side sides[2])
+{
+	struct arena scratch;
+	arena_init(&scratch);
+	const char *text = NULL;
+	struct string_list a = code_flags(&scratch, &sides[0]), b = code_flags(&scratch, &sides[1]);
+	/* Compared in order: of two -O the last one counts. */
+	if (!text_equal(text_join(&scratch, &a, "\n"), text_join(&scratch, &b, "\n")))
+		text = arena_printf(arena, "%s: equal tokens, but another compiler or other flags: %s | %s", sides[0].unit->source,
+		                    flags_only(&scratch, &a, &b), flags_only(&scratch, &b, &a));
+	arena_release(&scratch);
+	return text;
+}
+
+static enum status unit_tokens(struct session *session, const struct side sides[2], struct token_difference *difference,
+                               struct err *err)
+{
+	const char *a_path = sides[0].unit->preprocessed, *b_path = sides[1].unit->preprocessed;
+	for (int i = 0; i < 2; i++)
+		if (!sides[i].unit->preprocessed)
+			return err_set(err, ST_INPUT, "%s: the %s is not preprocessed", sides[i].unit->source, sides[i].variant->name);
+	struct mapping a_text, b_text = {0};
+	enum status status = mapping_open(a_path, &a_text, err);
+	if (status == ST_OK && !text_equal(a_path, b_path))
+		status = mapping_open(b_path, &b_text, err);
+	if (status != ST_OK) {
+		mapping_close(&a_text);
+		return status;
+	}
+	bool same_file = text_equal(a_path, b_path);
+	struct lexer a = lexer_of(sides[0].unit, &a_text);
+	struct lexer b = lexer_of(sides[1].unit, same_file ? &a_text : &b_text);
+	bool differ = false;
+	for (;;) {
+		struct token a_token, b_token;
+		lexer_next(&a, &a_token);
+		if (!same_file && !differ) {
+			lexer_next(&b, &b_token);
+			if (!tokens_equal(&sides[0], &a_token, &sides[1], &b_token)) {
+				differ = true;
+				if (!difference->first)
+					difference->first = token_difference_text(&session->arena, sides, a, &a_token, b, &b_token);
+			}
+		}
+		if (a_token.kind == TOKEN_END)
+			break;
+		difference->tokens += a_token.kind != TOKEN_DIRECTIVE_END;
+	}
+	if (!differ) {
+		const char *flags = flags_difference(&session->arena, sides);
+		differ = flags != NULL;
+		if (!difference->first)
+			difference->first = flags;
+	}
+	difference->units++;
+	difference->units_differing += differ;
+	difference->differ |= differ;
+	mapping_close(&a_text);
+	mapping_close(&b_text);
+	return ST_OK;
+}
+
+/* ---- pairs of units --------------------------------------------------------------------------------------------- */
+
+/* The candidate's unit for the baseline's unit `index`: at the same place, else by source and turn; NULL: none. */
+static const struct unit *unit_partner(const struct variant *from, size_t index, const struct variant *to)
+{
+	const struct unit *unit = &from->units.at[index];
+	if (from->units.count == to->units.count && text_equal(unit->source, to->units.at[index].source))
+		return &to->units.at[index];
+	size_t turn = 0;
+	for (size_t i = 0; i < index; i++)
+		turn += text_equal(from->units.at[i].source, unit->source);
+	for (size_t i = 0; i < to->units.count; i++)
+		if (text_equal(to->units.at[i].source, unit->source) && turn-- == 0)
+			return &to->units.at[i];
+	return NULL;
+}
+
+enum status compare_tokens(struct session *session, const struct variant *baseline, const struct variant *candidate,
+                           struct token_difference *ret_difference, struct err *err)
+{
+	*ret_difference = (struct token_difference){0};
+	char_class_init();
+	struct source sources[2] = {0};
+	arena_init(&sources[0].arena);
+	arena_init(&sources[1].arena);
+	enum status status = ST_OK;
+	for (size_t i = 0; i < baseline->units.count && status == ST_OK; i++) {
+		const struct side sides[2] = {{baseline, &baseline->units.at[i], &sources[0]},
+		                              {candidate, unit_partner(baseline, i, candidate), &sources[1]}};
+		if (*session->interrupted) {
+			status = err_set(err, ST_INTERRUPTED, "interrupted");
+			break;
+		}
+		if (!sides[1].unit) {
+			ret_difference->differ = true;
+			ret_difference->units_differing++;
+			if (!ret_difference->first)
+				ret_difference->first = arena_printf(&session->arena, "%s: only the baseline compiles it", sides[0].unit->source);
+			continue;
+		}
+		status = unit_tokens(session, sides, ret_difference, err);
+	}
+	for (size_t i = 0; i < candidate->units.count; i++)
+		if (!unit_partner(candidate, i, baseline)) {
+			ret_difference->differ = true;
+			ret_difference->units_differing++;
+			if (!ret_difference->first)
+				ret_difference->first = arena_printf(&session->arena, "%s: only the candidate compiles it",
+				                                     candidate->units.at[i].source);
+		}
+	arena_release(&sources[0].arena);
+	arena_release(&sources[1].arena);
+	return status;
+}
