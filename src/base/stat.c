@@ -247,7 +247,7 @@ double cseq_p(const struct cseq *cseq)
 	return exp(-cseq->log_m_max);
 }
 
-enum decision stat_decide(double low, double high, double margin)
+enum stat_decision stat_decide(double low, double high, double margin)
 {
 	bool inside = -margin < low && high < margin;
 	bool signed_ = high < 0 || low > 0;

@@ -63,7 +63,7 @@ double cseq_median(const struct cseq *cseq);
 double cseq_p(const struct cseq *cseq);
 
 /* ---- what an interval [low, high] for theta decides ---------------------------------------------------------------- */
-enum decision {
+enum stat_decision {
 	DECISION_OPEN,
 	DECISION_FASTER,     /* high < 0 */
 	DECISION_SLOWER,     /* low > 0 */
@@ -71,6 +71,6 @@ enum decision {
 	DECISION_NEGLIGIBLE, /* both: real, but smaller than the margin */
 };
 /* `margin` is a natural logarithm, above 0. */
-enum decision stat_decide(double low, double high, double margin);
+enum stat_decision stat_decide(double low, double high, double margin);
 
 #endif

@@ -1,0 +1,393 @@
+/* From samples to verdicts: pure, so an old run can be judged again from the store.
+ *
+ * Every verdict on time is read off one interval [L, U] for theta = median ln(t_candidate / t_baseline) over blocks, and
+ * nothing else, so the chance of any wrong verdict is at most the interval's alpha, whenever the measurement stopped.
+ * With D = ln(1 + margin), or the control's floor when that is larger:
+ *
+ *   -D < L and U < D, 0 outside   no effect: real, but negligible
+ *   -D < L and U < D, 0 inside    no effect
+ *   U < 0                         faster        (the claim is theta < 0, not theta < -D)
+ *   L > 0                         slower
+ *   else                          inconclusive
+ *
+ * The order matters: an interval that lies within (-D, D) never becomes "faster", however far from 0. measure stops by
+ * the same rule (stat_decide); it knows the margin but not the floor, and a larger D only turns "faster" and "slower"
+ * into "no effect" or leaves them as they are, never the other way round.
+ *
+ * A family's verdict claims no more than its trials do:
+ *
+ *   wrong results anywhere                            wrong results
+ *   all alike                                         that verdict
+ *   a trial failed                                    failed
+ *   faster and slower                                 mixed
+ *   slower, none faster                               slower   (evidence says in how many)
+ *   faster, none slower                               faster, if no trial is left that may be slower by D or more;
+ *                                                     else inconclusive
+ *   a trial inconclusive                              inconclusive
+ *   deliberate among no effect, not reached, not built deliberate
+ *   no effect, not reached, not built                 no effect, if one says so; else not reached
+ */
+#include "base/stat.h"
+#include "base/text.h"
+#include "stage/stages.h"
+
+#include <math.h>
+
+enum { BLOCKS_SEARCHED = 1000 };
+
+/* ---- words --------------------------------------------------------------------------------------------------------- */
+
+static const char *bound_text(struct arena *arena, double bound)
+{
+	if (isinf(bound))
+		return bound < 0 ? "-inf" : "+inf";
+	return arena_printf(arena, "%+.2f", effect_percent(bound));
+}
+
+/* "-1.95 % [-2.20, -1.71]" */
+static const char *effect_text(struct arena *arena, const struct effect *effect)
+{
+	return arena_printf(arena, "%+.2f %% [%s, %s]", effect_percent(effect->theta), bound_text(arena, effect->low),
+	                    bound_text(arena, effect->high));
+}
+
+static const char *pairs_text(struct arena *arena, const struct measurement *measurement)
+{
+	return arena_printf(arena, "%zu pairs in %u blocks of fresh processes", measurement->pairs.count, measurement->blocks);
+}
+
+/* "12.3 ns", "4.56 ms" */
+static const char *time_text(struct arena *arena, double ns)
+{
+	if (ns < 1e3)
+		return arena_printf(arena, "%.3g ns", ns);
+	if (ns < 1e6)
+		return arena_printf(arena, "%.4g us", ns / 1e3);
+	if (ns < 1e9)
+		return arena_printf(arena, "%.4g ms", ns / 1e6);
+	return arena_printf(arena, "%.4g s", ns / 1e9);
+}
+
+/* ---- the effect ------------------------------------------------------------------------------------------------------ */
+
+static struct effect effect_of(const struct measurement *measurement, bool all, double *ret_floor, uint64_t floor_seed)
+{
+	struct effect effect = {.population = "as built", .low = -INFINITY, .high = INFINITY};
+	struct arena scratch;
+	arena_init(&scratch);
+	double *ratios = arena_alloc(&scratch, measurement->pairs.count * sizeof *ratios);
+	size_t count = pairs_block_ratios(&measurement->pairs, all, ratios);
+	struct cseq cseq;
+	cseq_init(&cseq, measurement->plan.alpha);
+	for (size_t i = 0; i < count; i++)
+		if (!cseq_add(&cseq, ratios[i]))
+			break;
+	if (cseq.count) {
+		effect.known = true;
+		effect.theta = cseq_median(&cseq);
+		cseq_interval(&cseq, &effect.low, &effect.high);
+	}
+	cseq_release(&cseq);
+	if (ret_floor)
+		*ret_floor = stat_sign_floor(ratios, count, floor_seed);
+	arena_release(&scratch);
+	return effect;
+}
+
+/* ---- control --------------------------------------------------------------------------------------------------------- */
+
+void judge_control(struct session *session, const struct measurement *measurement, struct control *ret_control)
+{
+	struct arena *arena = &session->arena;
+	struct control control = {.pairs = (uint32_t)measurement->pairs.count,
+	                          .blocks = measurement->blocks,
+	                          .seconds = measurement->elapsed_s};
+	control.effect = effect_of(measurement, false, &control.floor, measurement->plan.seed);
+	control.done = control.effect.known;
+	control.quiet = control.done && !(control.effect.high < 0 || control.effect.low > 0);
+	if (!control.done)
+		control.text = "the control took no pair: give a larger budget";
+	else if (control.quiet)
+		control.text = arena_printf(arena, "A against a copy of A: %s, floor %.2f %%, %s", effect_text(arena, &control.effect),
+		                            effect_percent(control.floor), pairs_text(arena, measurement));
+	else
+		control.text = arena_printf(arena,
+		                            "A against a copy of A differs, %s after %s, so this machine can't judge now: stop other "
+		                            "work on it and try again",
+		                            effect_text(arena, &control.effect), pairs_text(arena, measurement));
+	*ret_control = control;
+}
+
+/* ---- trial ----------------------------------------------------------------------------------------------------------- */
+
+/* The least number of blocks with which an interval at `alpha` is finite. */
+static size_t blocks_least(double alpha)
+{
+	size_t n = 1;
+	while (n < BLOCKS_SEARCHED && cseq_k(n, alpha, -1) < 0)
+		n++;
+	return n;
+}
+
+static const char *seconds_text(struct arena *arena, double seconds)
+{
+	if (seconds < 10)
+		return arena_printf(arena, "%.1f s", seconds);
+	if (seconds < 600)
+		return arena_printf(arena, "%.0f s", seconds);
+	if (seconds < 48 * 3600)
+		return arena_printf(arena, "%.0f min", seconds / 60);
+	return arena_printf(arena, "%.0f days", seconds / 86400);
+}
+
+static const char *why_stopped(struct arena *arena, const struct measurement *measurement)
+{
+	switch (measurement->stop) {
+	case STOP_INTERRUPTED:
+		return "interrupted";
+	case STOP_BUDGET:
+		return arena_printf(arena, "budget of %g s spent", measurement->plan.budget_s);
+	case STOP_DECIDED: /* the floor of the control is larger than the margin that measure stopped by */
+		return "below what this machine can tell apart";
+	case STOP_FAILED:
+		return "failed";
+	}
+	BUG("stop_reason %d", (int)measurement->stop);
+}
+
+/* What is excluded, what could have been seen, what it would need. */
+static const char *inconclusive_text(struct arena *arena, const struct measurement *measurement,
+                                     const struct effect *effect, double margin)
+{
+	const char *pairs = pairs_text(arena, measurement);
+	double blocks = measurement->blocks;
+	if (isinf(effect->low) || isinf(effect->high)) {
+		size_t least = blocks_least(measurement->plan.alpha);
+		return arena_printf(arena, "%s after %s: %zu blocks are the least that decide, which would need about %s",
+		                    why_stopped(arena, measurement), pairs, least,
+		                    seconds_text(arena, 1.3 * measurement->elapsed_s * (double)least / blocks));
+	}
+	/* The interval's half-width shrinks with the square root of the time. It must come down to the distance of theta
+	 * from 0 (faster, slower) or from the margin's ends (no effect), whichever is larger. */
+	double size = fabs(effect->theta);
+	double half = fmax(effect->high - effect->theta, effect->theta - effect->low);
+	double target = fmax(size, margin - size);
+	double needed = measurement->elapsed_s * fmax(1.3, half / target * (half / target));
+	return arena_printf(arena,
+	                    "%s, %s after %s: more than %.2f %% faster and more than %.2f %% slower are excluded; an effect of "
+	                    "%.2f %% would have been seen; about %s would be needed",
+	                    effect_text(arena, effect), why_stopped(arena, measurement), pairs,
+	                    fmax(0, -effect_percent(effect->low)), fmax(0, effect_percent(effect->high)), effect_percent(half),
+	                    seconds_text(arena, needed));
+}
+
+static const char *trial_suffix(struct arena *arena, const struct measurement *measurement, const struct trial *trial)
+{
+	const char *text = "";
+	if (trial->excluded_pairs) {
+		struct effect all = effect_of(measurement, true, NULL, 0);
+		text = arena_printf(arena, "; %u pairs left out as migrated or preempted (with them %s)", trial->excluded_pairs,
+		                    effect_text(arena, &all));
+	}
+	if (!measurement->stationary)
+		text = arena_printf(arena, "%s; not stationary: the first third differs from the rest", text);
+	return text;
+}
+
+static void trial_judge_effect(struct session *session, const struct measurement *measurement,
+                               const struct control *control, struct trial *trial)
+{
+	struct arena *arena = &session->arena;
+	double margin = log1p(measurement->plan.margin);
+	bool by_floor = control && control->done && control->floor > margin;
+	if (by_floor)
+		margin = control->floor;
+	const char *bound = arena_printf(arena, "%.2g %%%s", effect_percent(margin), by_floor ? " (the control's floor)" : "");
+	const char *suffix = trial_suffix(arena, measurement, trial);
+	const char *effect = effect_text(arena, &trial->effect);
+	const char *pairs = pairs_text(arena, measurement);
+	const char *times = arena_printf(arena, "%s against %s", time_text(arena, trial->candidate_ns),
+	                                 time_text(arena, trial->baseline_ns));
+	switch (stat_decide(trial->effect.low, trial->effect.high, margin)) {
+	case DECISION_FASTER:
+	case DECISION_SLOWER:
+		trial->verdict = trial->effect.high < 0 ? VERDICT_FASTER : VERDICT_SLOWER;
+		trial->evidence = arena_printf(arena, "%s in time, %s an iteration, %s%s", effect, times, pairs, suffix);
+		break;
+	case DECISION_NO_EFFECT:
+		trial->verdict = VERDICT_NO_EFFECT;
+		trial->evidence = arena_printf(arena, "%s in time, within %s, %s%s", effect, bound, pairs, suffix);
+		break;
+	case DECISION_NEGLIGIBLE:
+		trial->verdict = VERDICT_NO_EFFECT;
+		trial->evidence =
+		    arena_printf(arena, "real but negligible: %s in time, within %s, %s%s", effect, bound, pairs, suffix);
+		break;
+	case DECISION_OPEN:
+		trial->verdict = VERDICT_INCONCLUSIVE;
+		trial->evidence =
+		    arena_printf(arena, "%s%s", inconclusive_text(arena, measurement, &trial->effect, margin), suffix);
+		break;
+	}
+}
+
+void judge_trial(struct session *session, const struct measurement *measurement, const struct control *control,
+                 struct trial *trial)
+{
+	struct arena *arena = &session->arena;
+	trial->rung = RUNG_TIME;
+	trial->effect = effect_of(measurement, false, NULL, 0);
+	trial->pairs = (uint32_t)measurement->pairs.count;
+	trial->excluded_pairs = (uint32_t)pairs_excluded_count(&measurement->pairs);
+	trial->blocks = measurement->blocks;
+	trial->bytes_per_iteration = measurement->bytes_per_iteration;
+	pairs_medians(&measurement->pairs, &trial->baseline_ns, &trial->candidate_ns);
+	if (measurement->plan.alpha > 0) {
+		trial->alpha = measurement->plan.alpha;
+		trial->margin = measurement->plan.margin;
+	}
+	if (measurement->stop == STOP_FAILED) {
+		trial->verdict = VERDICT_FAILED;
+		trial->evidence = measurement->failure;
+	} else if (control && !control->quiet) {
+		trial->verdict = VERDICT_INCONCLUSIVE;
+		trial->evidence = arena_printf(arena, "not judged: %s", control->text ? control->text : "no control was made");
+	} else if (!trial->effect.known) {
+		trial->verdict = VERDICT_INCONCLUSIVE;
+		trial->evidence = arena_printf(arena, "%s before the first pair: give a larger budget",
+		                               why_stopped(arena, measurement));
+	} else {
+		trial_judge_effect(session, measurement, control, trial);
+	}
+}
+
+/* ---- family ---------------------------------------------------------------------------------------------------------- */
+
+enum { VERDICTS = VERDICT_FAILED + 1 };
+
+struct tally {
+	size_t of[VERDICTS];
+	size_t may_be_slower; /* inconclusive or unsettled, with no bound below the margin */
+	double low, high;     /* the hull of all known intervals */
+	bool measured;
+	bool same_rung;
+};
+
+static struct tally family_tally(const struct family *family)
+{
+	struct tally tally = {.low = INFINITY, .high = -INFINITY, .same_rung = true};
+	for (size_t i = 0; i < family->trials.count; i++) {
+		const struct trial *trial = family->trials.at[i];
+		tally.of[trial->verdict]++;
+		bool open = trial->verdict == VERDICT_INCONCLUSIVE || trial->verdict == VERDICT_NONE;
+		double margin = fmax(log1p(trial->margin), trial->control.floor);
+		if (open && !(trial->effect.known && trial->effect.high < margin))
+			tally.may_be_slower++;
+		if (trial->effect.known) {
+			tally.measured = true;
+			tally.low = fmin(tally.low, trial->effect.low);
+			tally.high = fmax(tally.high, trial->effect.high);
+		}
+		if (trial->rung != family->trials.at[0]->rung)
+			tally.same_rung = false;
+	}
+	return tally;
+}
+
+static enum verdict family_verdict(const struct tally *tally, size_t count)
+{
+	const size_t *of = tally->of;
+	if (of[VERDICT_WRONG_RESULTS])
+		return VERDICT_WRONG_RESULTS;
+	for (unsigned verdict = VERDICT_FASTER; verdict < VERDICTS; verdict++)
+		if (of[verdict] == count)
+			return (enum verdict)verdict;
+	if (of[VERDICT_FAILED])
+		return VERDICT_FAILED;
+	if (of[VERDICT_FASTER] && of[VERDICT_SLOWER])
+		return VERDICT_MIXED;
+	if (of[VERDICT_SLOWER])
+		return VERDICT_SLOWER;
+	if (of[VERDICT_FASTER])
+		return tally->may_be_slower ? VERDICT_INCONCLUSIVE : VERDICT_FASTER;
+	if (of[VERDICT_INCONCLUSIVE] || of[VERDICT_NONE])
+		return VERDICT_INCONCLUSIVE;
+	if (of[VERDICT_DELIBERATE])
+		return VERDICT_DELIBERATE;
+	return of[VERDICT_NO_EFFECT] ? VERDICT_NO_EFFECT : VERDICT_NOT_REACHED;
+}
+
+/* "block=4096" */
+static const char *trial_place(struct arena *arena, const struct trial *trial)
+{
+	char *text = arena_strdup(arena, trial->workload ? trial->workload->name : "");
+	for (size_t i = 0; i < trial->params.count; i++)
+		text = arena_printf(arena, "%s%s%s=%s", text, text[0] ? " " : "", trial->params.at[i].name,
+		                    trial->params.at[i].value);
+	return text;
+}
+
+static const struct trial *first_with(const struct family *family, enum verdict verdict)
+{
+	for (size_t i = 0; i < family->trials.count; i++)
+		if (family->trials.at[i]->verdict == verdict)
+			return family->trials.at[i];
+	return NULL;
+}
+
+static const char *family_evidence(struct arena *arena, const struct family *family, const struct tally *tally)
+{
+	size_t count = family->trials.count;
+	if (count == 1)
+		return family->trials.at[0]->evidence;
+	char *text = NULL;
+	for (unsigned verdict = 0; verdict < VERDICTS; verdict++) {
+		if (!tally->of[verdict])
+			continue;
+		const char *part = arena_printf(arena, "%zu of %zu trials: %s", tally->of[verdict], count,
+		                                verdict_name((enum verdict)verdict));
+		text = text ? arena_printf(arena, "%s, %zu: %s", text, tally->of[verdict], verdict_name((enum verdict)verdict))
+		            : arena_strdup(arena, part);
+	}
+	enum verdict told = tally->of[VERDICT_WRONG_RESULTS] ? VERDICT_WRONG_RESULTS : VERDICT_FAILED;
+	const struct trial *bad = first_with(family, told);
+	if (bad)
+		return arena_printf(arena, "%s; %s: %s", text, trial_place(arena, bad), bad->evidence);
+	if (tally->measured)
+		return arena_printf(arena, "%s; together their intervals span [%s, %s] %%", text, bound_text(arena, tally->low),
+		                    bound_text(arena, tally->high));
+	if (tally->same_rung && family->trials.at[0]->evidence)
+		return arena_printf(arena, "%s, at rung %s: %s", text, rung_name(family->trials.at[0]->rung),
+		                    family->trials.at[0]->evidence);
+	return text;
+}
+
+static struct family *family_of(struct session *session, const struct trial *trial)
+{
+	struct family_list *families = &session->run.families;
+	for (size_t i = 0; i < families->count; i++) {
+		const struct trial *first = families->at[i].trials.at[0];
+		if (first->hypothesis == trial->hypothesis && text_equal(first->config.cc, trial->config.cc) &&
+		    text_equal(first->config.flags, trial->config.flags))
+			return &families->at[i];
+	}
+	struct family family = {.hypothesis = trial->hypothesis};
+	list_push(&session->arena, families, family);
+	return &families->at[families->count - 1];
+}
+
+void judge_families(struct session *session)
+{
+	struct run *run = &session->run;
+	run->families = (struct family_list){0};
+	for (size_t i = 0; i < run->trials.count; i++) {
+		struct family *family = family_of(session, run->trials.at[i]);
+		list_push(&session->arena, &family->trials, run->trials.at[i]);
+	}
+	for (size_t i = 0; i < run->families.count; i++) {
+		struct family *family = &run->families.at[i];
+		struct tally tally = family_tally(family);
+		family->verdict = family_verdict(&tally, family->trials.count);
+		family->evidence = family_evidence(&session->arena, family, &tally);
+	}
+}

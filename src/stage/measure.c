@@ -1,0 +1,517 @@
+/* Takes pairs. The reasons for each rule are in docs/METHODOLOGY.md and docs/adr/0002.
+ *
+ * A block is a pair of fresh processes, one a variant, pinned to one CPU and driven in turn. Which of the two is
+ * started first, which file name each program gets and which side goes first in every pair is decided by a coin, so when
+ * both sides are the same code, swapping them changes nothing but the sign of the block's median log-ratio: each sign is
+ * exactly fair, whatever the machine does. Pairs inside a block share their processes' luck with addresses, pages and
+ * cache colours; so the block's median counts as one value, and the confidence sequence runs over blocks.
+ *
+ * Each program is copied to a new file for each block, so that the physical pages of its code are drawn anew as well.
+ */
+#include "base/stat.h"
+#include "port/host.h"
+#include "port/workload.h"
+#include "stage/stages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	SAID_LINES = 5,
+	COPY_MAX_BYTES = 16 * 1024 * 1024, /* larger programs run in place: copying would cost more than it samples */
+	WARM_ROUNDS_MAX = 4,
+	PAIRS_PER_BLOCK_MAX = 199,
+	BLOCKS_WANTED = 30, /* that fit the budget, if pairs per block can make it so: 19 are the least that decide at 1 % */
+};
+
+static const uint64_t DEFAULT_TARGET_NS = 200000;
+static const uint64_t PRIME_NS = 100000;        /* refills caches that the other process has used */
+static const uint64_t PRIME_NONE_ABOVE_NS = 10000000; /* an iteration so long that refilling is below 1 % of it */
+static const uint64_t WARM_NS = 1000000;
+static const uint64_t SAMPLE_MAX_NS = 20000000; /* of the slower side, when the sides are far apart */
+static const double LIMIT_S = 10;               /* for one answer, besides 20 times what is expected */
+static const double LIMIT_FAIR_S = 0.1;         /* a shorter limit, because the budget ends, proves no hang */
+
+struct side {
+	const char *name;
+	const struct variant *variant;
+	struct proc_child child;
+	double ns_per_iteration; /* 0: not known yet */
+	double start_s;
+};
+
+enum { BASELINE, CANDIDATE };
+
+struct engine {
+	struct session *session;
+	const struct binding_list *params;
+	const struct sample_sink *sink;
+	struct measurement *measurement;
+	struct arena block_arena;
+	struct side sides[2];
+	struct rng rng;
+	struct cseq cseq;
+	double started, deadline, ticked;
+	double margin; /* natural logarithm */
+	uint64_t prime, warm;
+	uint32_t pairs_per_block;
+	unsigned first; /* BASELINE or CANDIDATE: of the current block, by coin */
+	bool sink_failed, copy_failed, done;
+	struct err *err;
+};
+
+/* ---- ending -------------------------------------------------------------------------------------------------------- */
+
+static void engine_stop(struct engine *engine, enum stop_reason reason)
+{
+	if (engine->done)
+		return;
+	engine->done = true;
+	engine->measurement->stop = reason;
+}
+
+static double engine_left(const struct engine *engine)
+{
+	return engine->deadline - proc_now();
+}
+
+/* How long to wait for an answer that is expected after `expected_s`. */
+static double engine_limit(const struct engine *engine, double expected_s)
+{
+	double left = engine_left(engine);
+	double limit = LIMIT_S + 20 * expected_s;
+	if (left < limit)
+		limit = left;
+	return limit > 0.001 ? limit : 0.001;
+}
+
+/* What a side's silence or end means. Returns true when there is none. */
+static bool side_check(struct engine *engine, struct side *side, enum status status, double expected_s, double limit_s,
+                       const char *doing, struct err *trouble)
+{
+	struct arena *arena = &engine->session->arena;
+	struct measurement *measurement = engine->measurement;
+	const char *what = NULL;
+	switch (status) {
+	case ST_OK:
+		return true;
+	case ST_INTERRUPTED:
+		engine_stop(engine, STOP_INTERRUPTED);
+		return false;
+	case ST_TIMEOUT:
+		/* When the budget ended while an answer was still due, nothing is wrong with the program. */
+		if (limit_s < 20 * expected_s + LIMIT_FAIR_S) {
+			engine_stop(engine, STOP_BUDGET);
+			return false;
+		}
+		what = arena_printf(arena, "no answer within %.3g s", limit_s);
+		break;
+	case ST_INPUT:
+		what = proc_child_said(arena, &side->child, SAID_LINES);
+		break;
+	case ST_USAGE:
+	case ST_SYSTEM:
+		engine->done = true;
+		err_set(engine->err, status, "%s", trouble->text);
+		err_context(engine->err, "measuring the %s", side->name);
+		return false;
+	}
+	engine_stop(engine, STOP_FAILED);
+	measurement->candidate_failed = side == &engine->sides[CANDIDATE];
+	measurement->failure = arena_printf(arena, "the %s %s: %s", side->name, doing, what);
+	return false;
+}
+
+/* ---- processes ------------------------------------------------------------------------------------------------------- */
+
+/* A fresh copy of the program, or the program itself when it can't be copied. */
+static const char *program_copy(struct engine *engine, const char *program, unsigned place)
+{
+	struct session *session = engine->session;
+	const char *path = arena_printf(&engine->block_arena, "%s/pair%u", session->workdir, place);
+	unsigned char chunk[65536];
+	struct stat info;
+	int from = -1, to = -1;
+	bool copied = false;
+	if (!session->workdir || engine->copy_failed)
+		return program;
+	from = open(program, O_RDONLY | O_CLOEXEC);
+	if (from >= 0 && fstat(from, &info) == 0 && info.st_size <= COPY_MAX_BYTES) {
+		unlink(path);
+		to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+		copied = to >= 0;
+	}
+	while (copied) {
+		ssize_t size = read(from, chunk, sizeof chunk);
+		if (size == 0)
+			break;
+		copied = size > 0 && write(to, chunk, (size_t)size) == size;
+	}
+	if (to >= 0)
+		close(to);
+	if (from >= 0)
+		close(from);
+	/* Both sides or neither: a copy and an original are not alike. */
+	engine->copy_failed = !copied;
+	return copied ? path : program;
+}
+
+static bool side_start(struct engine *engine, struct side *side, const char *program)
+{
+	struct session *session = engine->session;
+	struct measurement *measurement = engine->measurement;
+	struct proc_request request =
+	    workload_request(&engine->block_arena, program, engine->params, session->run.seed, "--serve", NULL);
+	request.cpu = measurement->plan.cpu >= 0 ? measurement->plan.cpu : -1;
+	request.interrupted = session->interrupted;
+	const struct side *other = &engine->sides[side == &engine->sides[BASELINE] ? CANDIDATE : BASELINE];
+	double expected = side->start_s > 0 ? side->start_s : other->start_s, started = proc_now();
+	/* Nobody knows how long the first set-up takes: it has the whole budget. */
+	double limit = expected > 0 ? engine_limit(engine, expected) : fmax(engine_left(engine), 0.001);
+	struct bench_reply ready = {0};
+	struct err trouble = ERR_INIT;
+	enum status status = workload_start(&request, limit, &side->child, &ready, &trouble);
+	side->start_s = proc_now() - started;
+	measurement->bytes_per_iteration = ready.bytes_per_iteration;
+	return side_check(engine, side, status, expected, limit, "failed in its set-up", &trouble);
+}
+
+static bool block_start(struct engine *engine)
+{
+	arena_release(&engine->block_arena);
+	unsigned swap = rng_coin(&engine->rng), first = rng_coin(&engine->rng) ? CANDIDATE : BASELINE;
+	const char *programs[2];
+	engine->first = first;
+	for (unsigned i = 0; i < 2; i++) {
+		unsigned which = first ^ i;
+		programs[which] = program_copy(engine, engine->sides[which].variant->program, which ^ swap);
+	}
+	if (engine->copy_failed)
+		for (unsigned i = 0; i < 2; i++)
+			programs[i] = engine->sides[i].variant->program;
+	return side_start(engine, &engine->sides[first], programs[first]) &&
+	       side_start(engine, &engine->sides[first ^ 1], programs[first ^ 1]);
+}
+
+static void block_end(struct engine *engine)
+{
+	for (int i = 0; i < 2; i++)
+		workload_quit(&engine->sides[i].child);
+	for (int i = 0; i < 2; i++) {
+		struct proc_child *child = &engine->sides[i].child;
+		char byte;
+		struct err ignored = ERR_INIT;
+		/* Its teardown may remove files; it gets a moment for that. */
+		if (child->pid >= 0 && !child->ended && !engine->done) {
+			enum status status = proc_receive(child, &byte, 1, 0.5, NULL, &ignored);
+			(void)status;
+		}
+		proc_child_end(child);
+	}
+}
+
+/* ---- samples ---------------------------------------------------------------------------------------------------------- */
+
+static bool side_sample(struct engine *engine, struct side *side, uint64_t prime, uint64_t iterations,
+                        struct bench_reply *ret_reply)
+{
+	const struct side *other = &engine->sides[side == &engine->sides[BASELINE] ? CANDIDATE : BASELINE];
+	double ns = side->ns_per_iteration > 0 ? side->ns_per_iteration : other->ns_per_iteration;
+	double expected = 1e-9 * ns * (double)(prime + iterations), limit = engine_limit(engine, expected);
+	struct err trouble = ERR_INIT;
+	enum status status = workload_sample(&side->child, prime, iterations, limit, engine->session->interrupted, ret_reply,
+	                                     &trouble);
+	if (!side_check(engine, side, status, expected, limit, "failed", &trouble))
+		return false;
+	side->ns_per_iteration = (double)ret_reply->ns / (double)iterations;
+	engine->measurement->measured_s += 1e-9 * (double)ret_reply->ns;
+	return true;
+}
+
+/* One sample of each side, which are not kept. */
+static bool both_sample(struct engine *engine, uint64_t iterations, struct bench_reply replies[2])
+{
+	unsigned first = engine->first, second = first ^ 1;
+	return side_sample(engine, &engine->sides[first], 0, iterations, &replies[first]) &&
+	       side_sample(engine, &engine->sides[second], 0, iterations, &replies[second]);
+}
+
+static uint64_t at_least_one(double value)
+{
+	return value > 1 ? (uint64_t)value : 1;
+}
+
+/* Sets the iteration counts, from both sides' times, so that both have done the same work when it ends. */
+static bool engine_calibrate(struct engine *engine)
+{
+	struct measurement *measurement = engine->measurement;
+	double target = (double)measurement->plan.sample_target_ns;
+	uint64_t n = 1;
+	double fast = 0, slow = 0;
+	bool again = true; /* the first calls touch memory for the first time */
+	for (;;) {
+		struct bench_reply replies[2];
+		if (!both_sample(engine, n, replies))
+			return false;
+		fast = (double)(replies[0].ns < replies[1].ns ? replies[0].ns : replies[1].ns);
+		slow = (double)(replies[0].ns < replies[1].ns ? replies[1].ns : replies[0].ns);
+		if (slow >= target / 2 || n >= UINT64_C(1) << 40) {
+			if (!again || slow >= (double)PRIME_NONE_ABOVE_NS)
+				break;
+			again = false;
+			continue;
+		}
+		again = true;
+		double factor = slow > 0 ? target / slow : 10;
+		n = (uint64_t)((double)n * fmin(fmax(factor, 2), 10));
+	}
+	fast = fmax(fast, 1) / (double)n;
+	slow = fmax(slow, 1) / (double)n;
+	uint64_t wanted = at_least_one(target / fast), most = at_least_one((double)SAMPLE_MAX_NS / slow);
+	measurement->iterations = wanted < most ? wanted : most;
+	engine->prime = slow >= (double)PRIME_NONE_ABOVE_NS ? 0 : at_least_one((double)PRIME_NS / fast + 0.5);
+	engine->warm = at_least_one((double)WARM_NS / slow);
+	return true;
+}
+
+/* The same rounds on both sides, until neither touches new pages. */
+static bool block_warm(struct engine *engine)
+{
+	for (int round = 0; round < WARM_ROUNDS_MAX; round++) {
+		struct bench_reply replies[2];
+		if (!both_sample(engine, engine->warm, replies))
+			return false;
+		bool faulted = (replies[0].flags | replies[1].flags) & BENCH_PAGE_FAULT;
+		bool long_enough = replies[0].ns + replies[1].ns > 100 * WARM_NS;
+		if (!faulted || long_enough)
+			break;
+	}
+	return true;
+}
+
+/* As many pairs as cost what a start costs: half of the time then buys new processes, half precision within them. */
+static void engine_choose_pairs(struct engine *engine, double start_s)
+{
+	struct measurement *measurement = engine->measurement;
+	if (measurement->plan.pairs_per_block) {
+		engine->pairs_per_block = measurement->plan.pairs_per_block;
+		return;
+	}
+	double both_ns = engine->sides[BASELINE].ns_per_iteration + engine->sides[CANDIDATE].ns_per_iteration;
+	double sample_s = 0.5e-9 * both_ns * (double)measurement->iterations;
+	double pair_s = 1e-9 * both_ns * (double)(measurement->iterations + engine->prime) + 200e-6;
+	double wanted = ceil(start_s / pair_s);
+	double affordable = floor((measurement->plan.budget_s / BLOCKS_WANTED - start_s) / pair_s);
+	/* An outlier among short samples shall not decide a block. */
+	double least = sample_s < 0.005 ? 3 : 1;
+	wanted = fmin(fmax(wanted, least), PAIRS_PER_BLOCK_MAX);
+	wanted = fmax(fmin(wanted, affordable), 1);
+	engine->pairs_per_block = (uint32_t)wanted | 1;
+}
+
+static void pair_keep(struct engine *engine, const struct pair *pair)
+{
+	struct session *session = engine->session;
+	list_push(&session->arena, &engine->measurement->pairs, *pair);
+	if (!engine->sink || !engine->sink->put || engine->sink_failed)
+		return;
+	struct err trouble = ERR_INIT;
+	if (engine->sink->put(engine->sink->context, pair, &trouble) != ST_OK) {
+		engine->sink_failed = true;
+		session_note(session, "samples", "the samples of this measurement are not stored: %s", trouble.text);
+	}
+}
+
+static bool block_pair(struct engine *engine, uint32_t index, struct pair *ret_pair)
+{
+	struct measurement *measurement = engine->measurement;
+	unsigned first = rng_coin(&engine->rng) ? CANDIDATE : BASELINE;
+	struct bench_reply replies[2];
+	for (unsigned i = 0; i < 2; i++)
+		if (!side_sample(engine, &engine->sides[first ^ i], engine->prime, measurement->iterations, &replies[first ^ i]))
+			return false;
+	*ret_pair = (struct pair){
+	    .block = measurement->blocks,
+	    .index = index,
+	    .candidate_first = first == CANDIDATE,
+	    .iterations = measurement->iterations,
+	    .baseline_ns = replies[BASELINE].ns,
+	    .candidate_ns = replies[CANDIDATE].ns,
+	    .baseline_flags = replies[BASELINE].flags,
+	    .candidate_flags = replies[CANDIDATE].flags,
+	};
+	return true;
+}
+
+static void engine_tick(struct engine *engine)
+{
+	double now = proc_now();
+	if (now - engine->ticked < 0.05)
+		return;
+	engine->ticked = now;
+	double elapsed = now - engine->started, budget = engine->measurement->plan.budget_s;
+	session_progress(engine->session, "measuring", elapsed, budget, fmax(budget - elapsed, 0));
+}
+
+static bool block_pairs(struct engine *engine)
+{
+	uint32_t clean = 0;
+	/* Pairs that were disturbed are made up for, up to as many again. */
+	for (uint32_t i = 0; clean < engine->pairs_per_block && i < 2 * engine->pairs_per_block; i++) {
+		struct pair pair;
+		if (!block_pair(engine, i, &pair))
+			return false;
+		pair_keep(engine, &pair);
+		clean += !pair_excluded(&pair);
+		engine_tick(engine);
+		if (*engine->session->interrupted)
+			engine_stop(engine, STOP_INTERRUPTED);
+		else if (engine_left(engine) <= 0)
+			engine_stop(engine, STOP_BUDGET);
+		if (engine->done)
+			return false;
+	}
+	return true;
+}
+
+/* ---- deciding ----------------------------------------------------------------------------------------------------------- */
+
+static bool ratios_stationary(const double *ratios, size_t count, double alpha)
+{
+	struct cseq part[2];
+	double low[2], high[2];
+	for (int i = 0; i < 2; i++)
+		cseq_init(&part[i], alpha);
+	for (size_t i = 0; i < count; i++)
+		if (!cseq_add(&part[i >= count / 3], ratios[i]))
+			break;
+	for (int i = 0; i < 2; i++) {
+		cseq_interval(&part[i], &low[i], &high[i]);
+		cseq_release(&part[i]);
+	}
+	return !(high[0] < low[1] || high[1] < low[0]);
+}
+
+static bool engine_stationary(struct engine *engine)
+{
+	const struct pair_list *pairs = &engine->measurement->pairs;
+	struct arena scratch;
+	arena_init(&scratch);
+	double *ratios = arena_alloc(&scratch, pairs->count * sizeof *ratios);
+	size_t count = pairs_block_ratios(pairs, false, ratios);
+	bool stationary = ratios_stationary(ratios, count, engine->measurement->plan.alpha);
+	arena_release(&scratch);
+	return stationary;
+}
+
+/* Adds the block that `first_pair` begins, and looks whether it decides. */
+static void block_judge(struct engine *engine, size_t first_pair)
+{
+	struct measurement *measurement = engine->measurement;
+	struct pair_list block = {.at = measurement->pairs.at + first_pair, .count = measurement->pairs.count - first_pair};
+	if (block.count == 0)
+		return;
+	double *ratios = arena_alloc(&engine->block_arena, block.count * sizeof *ratios);
+	pairs_block_ratios(&block, false, ratios);
+	measurement->blocks++;
+	if (!cseq_add(&engine->cseq, ratios[0])) {
+		engine->done = true;
+		err_set(engine->err, ST_SYSTEM, "out of memory while measuring: close other programs");
+		return;
+	}
+	double low, high;
+	cseq_interval(&engine->cseq, &low, &high);
+	if (stat_decide(low, high, engine->margin) != DECISION_OPEN && engine_stationary(engine))
+		engine_stop(engine, STOP_DECIDED);
+}
+
+static void engine_block(struct engine *engine)
+{
+	struct measurement *measurement = engine->measurement;
+	size_t first_pair = measurement->pairs.count;
+	double started = proc_now();
+	bool ready = block_start(engine);
+	double start_s = proc_now() - started;
+	if (ready && measurement->iterations == 0)
+		ready = engine_calibrate(engine);
+	double warm_started = proc_now();
+	ready = ready && block_warm(engine);
+	start_s += proc_now() - warm_started;
+	if (ready && engine->pairs_per_block == 0)
+		engine_choose_pairs(engine, start_s);
+	if (ready)
+		block_pairs(engine);
+	block_end(engine);
+	block_judge(engine, first_pair);
+}
+
+/* Other guests and a CPU limit make times longer; the coin keeps that fair, but people want to know. */
+static void note_disturbance(struct engine *engine, struct host_disturbance before)
+{
+	struct host_disturbance after = host_disturbance_read();
+	double elapsed = engine->measurement->elapsed_s;
+	double throttled = after.throttled_s - before.throttled_s, steal = after.steal_s - before.steal_s;
+	if (throttled > 0.02 * elapsed)
+		session_note(engine->session, "measure", "the CPU limit of this container took away %.2f s of %.2f s: raise it",
+		             throttled, elapsed);
+	if (steal > 0.05 * elapsed)
+		session_note(engine->session, "measure", "other guests of this host took away %.2f s of CPU time in %.2f s", steal,
+		             elapsed);
+}
+
+static enum status engine_run(struct engine *engine)
+{
+	struct measurement *measurement = engine->measurement;
+	struct host_affinity affinity;
+	struct host_disturbance disturbance = host_disturbance_read();
+	host_cpu_leave(measurement->plan.cpu, &affinity);
+	while (!engine->done)
+		engine_block(engine);
+	host_cpu_return(&affinity);
+	measurement->elapsed_s = proc_now() - engine->started;
+	measurement->stationary = engine_stationary(engine);
+	note_disturbance(engine, disturbance);
+	for (unsigned i = 0; i < 2 && engine->session->workdir; i++)
+		unlink(arena_printf(&engine->block_arena, "%s/pair%u", engine->session->workdir, i));
+	cseq_release(&engine->cseq);
+	arena_release(&engine->block_arena);
+	return engine->err ? engine->err->code : ST_OK;
+}
+
+enum status measure(struct session *session, const struct variant *baseline, const struct variant *candidate,
+                    const struct binding_list *params, const struct plan *plan, const struct sample_sink *sink,
+                    struct measurement *ret_measurement, struct err *err)
+{
+	struct err local = ERR_INIT;
+	*ret_measurement = (struct measurement){.plan = *plan, .stop = STOP_BUDGET};
+	if (!baseline->program || !candidate->program)
+		return err_set(err, ST_INPUT, "the %s has no program to measure: link it first",
+		               baseline->program ? candidate->name : baseline->name);
+	if (ret_measurement->plan.sample_target_ns == 0)
+		ret_measurement->plan.sample_target_ns = DEFAULT_TARGET_NS;
+	if (plan->cpu == CPU_CHOOSE)
+		ret_measurement->plan.cpu = host_cpu_choose();
+	struct engine engine = {
+	    .session = session,
+	    .params = params,
+	    .sink = sink,
+	    .measurement = ret_measurement,
+	    .sides = {[BASELINE] = {.name = "baseline", .variant = baseline},
+	              [CANDIDATE] = {.name = "candidate", .variant = candidate}},
+	    .started = proc_now(),
+	    .margin = log1p(plan->margin),
+	    .err = &local,
+	};
+	for (int i = 0; i < 2; i++)
+		engine.sides[i].child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
+	engine.deadline = engine.started + plan->budget_s;
+	arena_init(&engine.block_arena);
+	rng_seed(&engine.rng, plan->seed);
+	cseq_init(&engine.cseq, plan->alpha);
+	if (engine_run(&engine) == ST_OK)
+		return ST_OK;
+	return err_set(err, local.code, "%s", local.text);
+}
