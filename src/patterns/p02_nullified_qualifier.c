@@ -353,6 +353,136 @@ static void edges(void *state, struct assay_bench *b)
 const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
 #endif
 
+#if 0 /* assay example: costs fixed */
+// flags: -O3
+#include <assay/bench.h>
+#include <stdlib.h>
+
+/* "some compilers don't know it" */
+/* restrict: no longer emptied */
+
+struct state {
+	uint32_t *values, *scaled, sum;
+	size_t count;
+};
+
+static __attribute__((noinline)) void scale_and_sum(uint32_t *restrict out, const uint32_t *restrict in,
+                                                    uint32_t *restrict sum, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		*sum += in[i];
+		out[i] = in[i] * 3;
+	}
+}
+
+static void *setup(struct assay_bench *b)
+{
+	struct state *s = calloc(1, sizeof *s);
+	s->count = assay_param_u64(b, "count", 4096);
+	s->values = malloc(s->count * sizeof *s->values);
+	s->scaled = malloc(s->count * sizeof *s->scaled);
+	assay_fill_random(b, s->values, s->count * sizeof *s->values);
+	assay_bytes_per_iteration(b, s->count * sizeof *s->values);
+	return s;
+}
+
+static void run(void *state, uint64_t iterations)
+{
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++) {
+		s->sum = 0;
+		scale_and_sum(s->scaled, s->values, &s->sum, s->count);
+		assay_keep(s);
+	}
+}
+
+static void output(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	assay_output(b, "sum", &s->sum, sizeof s->sum);
+	assay_output(b, "scaled", s->scaled, s->count * sizeof *s->scaled);
+}
+
+static void edges(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	static const size_t counts[] = {0, 1, 3, 4, 5, 17};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		uint32_t sum = 7;
+		scale_and_sum(s->scaled, s->values + 1, &sum, counts[i]);
+		assay_output(b, "sum of a few", &sum, sizeof sum);
+		assay_output(b, "a few scaled", s->scaled, counts[i] * sizeof *s->scaled);
+	}
+}
+
+const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+#endif
+
+#if 0 /* assay example: harmless */
+// refuted by measuring
+#include <assay/bench.h>
+#include <stdlib.h>
+
+/* Nothing is declared with it any more: the definition changes no token. */
+#define restrict
+
+struct state {
+	uint32_t *values, *scaled, sum;
+	size_t count;
+};
+
+static __attribute__((noinline)) void scale_and_sum(uint32_t *out, const uint32_t *in,
+                                                    uint32_t *sum, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		*sum += in[i];
+		out[i] = in[i] * 3;
+	}
+}
+
+static void *setup(struct assay_bench *b)
+{
+	struct state *s = calloc(1, sizeof *s);
+	s->count = assay_param_u64(b, "count", 4096);
+	s->values = malloc(s->count * sizeof *s->values);
+	s->scaled = malloc(s->count * sizeof *s->scaled);
+	assay_fill_random(b, s->values, s->count * sizeof *s->values);
+	assay_bytes_per_iteration(b, s->count * sizeof *s->values);
+	return s;
+}
+
+static void run(void *state, uint64_t iterations)
+{
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++) {
+		s->sum = 0;
+		scale_and_sum(s->scaled, s->values, &s->sum, s->count);
+		assay_keep(s);
+	}
+}
+
+static void output(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	assay_output(b, "sum", &s->sum, sizeof s->sum);
+	assay_output(b, "scaled", s->scaled, s->count * sizeof *s->scaled);
+}
+
+static void edges(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	static const size_t counts[] = {0, 1, 3, 4, 5, 17};
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+		uint32_t sum = 7;
+		scale_and_sum(s->scaled, s->values + 1, &sum, counts[i]);
+		assay_output(b, "sum of a few", &sum, sizeof sum);
+		assay_output(b, "a few scaled", s->scaled, counts[i] * sizeof *s->scaled);
+	}
+}
+
+const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+#endif
+
 #if 0 /* assay example: lookalike a real attribute */
 #define likely(x) __builtin_expect(!!(x), 1)
 #define ____cacheline_aligned __attribute__((aligned(64)))
@@ -365,5 +495,19 @@ long add(struct bucket *restrict a, const struct bucket *restrict b)
 	if (likely(b->count))
 		a->count += b->count;
 	return a->count;
+}
+#endif
+
+#if 0 /* assay example: lookalike stubs and other names */
+#define __user
+#define __must_check
+#define RESTRICT
+#define inline_me(x) (x)
+#define likely(x, y) ((x) + (y))
+#define restrict __restrict
+int get(const int __user *RESTRICT from) __must_check;
+int get(const int *from)
+{
+	return likely(inline_me(*from), 1);
 }
 #endif

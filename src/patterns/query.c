@@ -2,6 +2,8 @@
 
 #include "base/text.h"
 
+#include <stdlib.h>
+
 const char *unit_relative(const struct ast_unit *unit, const char *file)
 {
 	const char *relative = path_under(file, unit->tree);
@@ -56,4 +58,580 @@ const char *command_standard(const struct compile_command *command)
 			standard = word + 5;
 	}
 	return standard;
+}
+
+/* ---- expressions ------------------------------------------------------------------------------------------- */
+
+struct ast_node *node_strip(struct ast_node *node)
+{
+	while (node) {
+		bool through = node->kind == AST_PAREN || node->kind == AST_CAST ||
+		               (node->kind == AST_UNARY && node->op == OP_EXTENSION) ||
+		               (node->kind == AST_OTHER && node->type && node->children.count == 1);
+		if (!through || node->children.count == 0)
+			return node;
+		node = node->children.at[node->children.count - 1]; /* a cast's type may come first */
+	}
+	return NULL;
+}
+
+static struct ast_node *child(const struct ast_node *node, size_t index)
+{
+	return node && index < node->children.count ? node->children.at[index] : NULL;
+}
+
+bool node_is_loop(const struct ast_node *node)
+{
+	return node->kind == AST_FOR || node->kind == AST_WHILE || node->kind == AST_DO;
+}
+
+bool node_is_increment(const struct ast_node *node)
+{
+	return node->kind == AST_UNARY && (node->op == OP_PRE_INC || node->op == OP_PRE_DEC || node->op == OP_POST_INC ||
+	                                   node->op == OP_POST_DEC);
+}
+
+bool node_is_zero(struct ast_node *node)
+{
+	node = node_strip(node);
+	if (!node || !node->literal)
+		return false;
+	if (node->kind == AST_CHAR)
+		return text_equal(node->literal, "'\\0'") || text_equal(node->literal, "'\\000'");
+	return node->kind == AST_INT && strspn(node->literal, "0xXuUlL") == strlen(node->literal);
+}
+
+const char *node_text(const struct ast_unit *unit, const struct ast_node *node, struct arena *arena)
+{
+	const char *text = node->range.file ? ast_text(unit, &node->range) : NULL;
+	if (text && *text && strlen(text) <= 60 && !strchr(text, '\n'))
+		return arena_strdup(arena, text);
+	return node->name ? arena_strdup(arena, node->name) : "…";
+}
+
+static bool same_decl(const struct ast_node *a, const struct ast_node *b)
+{
+	if (!a || !b)
+		return false;
+	return a == b || (a->usr && *a->usr && text_equal(a->usr, b->usr));
+}
+
+bool path_equal(struct ast_node *a, struct ast_node *b)
+{
+	a = node_strip(a);
+	b = node_strip(b);
+	if (!a || !b || a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case AST_REF:
+		return a->decl ? same_decl(a->decl, b->decl) : !b->decl && a->name && text_equal(a->name, b->name);
+	case AST_MEMBER:
+		return a->arrow == b->arrow && (same_decl(a->decl, b->decl) || (!a->decl && !b->decl && text_equal(a->name, b->name))) &&
+		       path_equal(child(a, 0), child(b, 0));
+	case AST_SUBSCRIPT:
+		return path_equal(child(a, 0), child(b, 0)) && path_equal(child(a, 1), child(b, 1));
+	case AST_UNARY:
+		return a->op == b->op && !node_is_increment(a) && path_equal(child(a, 0), child(b, 0));
+	case AST_BINARY:
+		return a->op == b->op && path_equal(child(a, 0), child(b, 0)) && path_equal(child(a, 1), child(b, 1));
+	case AST_INT:
+	case AST_CHAR:
+		return a->literal && text_equal(a->literal, b->literal);
+	default:
+		return false;
+	}
+}
+
+static bool is_address_type(const struct ast_type *type)
+{
+	return type && (type->kind == TYPE_POINTER || type->kind == TYPE_ARRAY);
+}
+
+struct ast_node *pointer_root(struct ast_node *expression)
+{
+	for (struct ast_node *node = node_strip(expression); node;) {
+		if (node->kind == AST_UNARY && (node_is_increment(node) || node->op == OP_PLUS)) {
+			node = node_strip(child(node, 0));
+		} else if (node->kind == AST_UNARY && node->op == OP_ADDRESS) {
+			struct access access = access_of(child(node, 0));
+			if (!access.pointer)
+				return access.object;
+			node = node_strip(access.pointer);
+		} else if (node->kind == AST_BINARY && (node->op == OP_ADD || node->op == OP_SUB)) {
+			struct ast_node *left = node_strip(child(node, 0)), *right = node_strip(child(node, 1));
+			node = left && !is_address_type(left->type) && right && is_address_type(right->type) ? right : left;
+		} else if (node->kind == AST_BINARY && node->op == OP_COMMA) {
+			node = node_strip(child(node, 1));
+		} else {
+			return node;
+		}
+	}
+	return NULL;
+}
+
+struct access access_of(struct ast_node *lvalue)
+{
+	struct access access = {0};
+	for (struct ast_node *node = node_strip(lvalue); node;) {
+		struct ast_node *base = node_strip(child(node, 0));
+		if (node->kind == AST_REF) {
+			access.object = node;
+			return access;
+		}
+		if (!base)
+			return access;
+		if (node->kind == AST_MEMBER && !node->arrow) {
+			node = base;
+		} else if (node->kind == AST_MEMBER || (node->kind == AST_UNARY && node->op == OP_DEREF) ||
+		           (node->kind == AST_SUBSCRIPT && (!base->type || base->type->kind != TYPE_ARRAY))) {
+			if (node->kind == AST_SUBSCRIPT && base->type && base->type->kind != TYPE_POINTER) {
+				struct ast_node *other = node_strip(child(node, 1)); /* 2[p] */
+				if (other && is_address_type(other->type))
+					base = other;
+			}
+			if (node->kind == AST_UNARY && base->type && base->type->kind == TYPE_ARRAY) {
+				node = base; /* *array */
+				continue;
+			}
+			access.pointer = base;
+			access.pointee = base->type && base->type->pointee ? base->type->pointee
+			                 : node->kind == AST_MEMBER        ? NULL
+			                                                   : node->type;
+			return access;
+		} else if (node->kind == AST_SUBSCRIPT) {
+			node = base;
+		} else {
+			return access;
+		}
+	}
+	return access;
+}
+
+/* A variable of automatic storage. */
+static bool is_local(const struct ast_node *ref)
+{
+	return ref && ref->kind == AST_REF && !ref->is_global && ref->decl &&
+	       (ref->decl->kind == AST_VAR || ref->decl->kind == AST_PARAM) && !ref->decl->is_global;
+}
+
+bool access_is_private(const struct access *access)
+{
+	static const char *const fresh[] = {"malloc", "calloc", "alloca", "__builtin_alloca", NULL};
+	if (access->object)
+		return is_local(access->object);
+	struct ast_node *root = access->pointer ? pointer_root(access->pointer) : NULL;
+	if (!root || root->kind != AST_REF || !root->decl)
+		return false;
+	const struct ast_type *type = root->decl->type;
+	if (type && type->is_restrict)
+		return true;
+	if (!is_local(root))
+		return false;
+	if (root->decl->kind == AST_VAR && type && type->kind == TYPE_ARRAY)
+		return true;
+	struct ast_node *init = root->decl->kind == AST_VAR ? node_strip(root->decl->init) : NULL;
+	if (!init)
+		return false;
+	if (init->kind == AST_CALL && call_is(init, fresh))
+		return true;
+	struct ast_node *from = pointer_root(init);
+	return is_local(from) && from->decl->kind == AST_VAR && from->decl->type &&
+	       (from->decl->type->kind == TYPE_ARRAY ||
+	        (init->kind == AST_UNARY && init->op == OP_ADDRESS && from->decl->type->kind != TYPE_POINTER));
+}
+
+struct search {
+	const struct ast_node *node;
+	struct ast_node *path;
+	bool found;
+};
+
+static bool search_visit(struct ast_node *node, void *context)
+{
+	struct search *search = context;
+	if (search->node ? node == search->node : path_equal(node, search->path))
+		search->found = true;
+	return !search->found;
+}
+
+bool node_holds(struct ast_node *node, const struct ast_node *other)
+{
+	struct search search = {.node = other};
+	if (node && other)
+		ast_walk(node, search_visit, &search);
+	return search.found;
+}
+
+bool node_mentions(struct ast_node *node, struct ast_node *path)
+{
+	struct search search = {.path = path};
+	if (node && path)
+		ast_walk(node, search_visit, &search);
+	return search.found;
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------- */
+
+const char *call_name(const struct ast_node *call)
+{
+	if (call->decl)
+		return call->decl->name;
+	struct ast_node *callee = node_strip(child(call, 0));
+	return callee && callee->kind == AST_REF ? callee->name : call->name;
+}
+
+bool call_is(const struct ast_node *call, const char *const *names)
+{
+	const char *name = call_name(call);
+	for (; name && *names; names++)
+		if (strcmp(name, *names) == 0)
+			return true;
+	return false;
+}
+
+struct ast_node *call_argument(const struct ast_node *call, size_t index)
+{
+	return child(call, index + 1);
+}
+
+static struct ast_node *function_definition(const struct ast_unit *unit, struct ast_node *decl)
+{
+	if (!decl || decl->is_definition)
+		return decl;
+	for (size_t i = 0; i < unit->top.count; i++)
+		if (unit->top.at[i]->kind == AST_FUNCTION && unit->top.at[i]->is_definition && same_decl(unit->top.at[i], decl))
+			return unit->top.at[i];
+	return NULL;
+}
+
+struct purity {
+	const struct ast_unit *unit;
+	unsigned depth;
+	bool pure;
+};
+
+static bool call_pure_at(const struct ast_unit *unit, const struct ast_node *call, unsigned depth);
+
+static bool purity_visit(struct ast_node *node, void *context)
+{
+	struct purity *purity = context;
+	struct ast_node *written = NULL;
+	if (node->kind == AST_ASM || node->kind == AST_ATOMIC || (node->type && (node->type->is_volatile || node->type->is_atomic)))
+		purity->pure = false;
+	else if (node->kind == AST_CALL)
+		purity->pure &= call_pure_at(purity->unit, node, purity->depth + 1);
+	else if (node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN || node_is_increment(node))
+		written = child(node, 0);
+	if (written) {
+		struct access access = access_of(written);
+		purity->pure &= access.object && is_local(access.object);
+	}
+	return purity->pure;
+}
+
+static bool call_pure_at(const struct ast_unit *unit, const struct ast_node *call, unsigned depth)
+{
+	static const char *const pure[] = {
+	    "isalnum", "isalpha", "isascii", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint", "ispunct",
+	    "isspace", "isupper", "isxdigit", "tolower", "toupper", "toascii", "__ctype_b_loc", "__ctype_tolower_loc",
+	    "__ctype_toupper_loc", "__tolower", "__toupper", "__isctype", "abs", "labs", "llabs", "strlen", "strchr",
+	    "strrchr", "strcmp", "strncmp", "strcasecmp", "strncasecmp", "memcmp", "memchr", "strstr", "strspn", "strcspn",
+	    "strnlen", "sqrt", "fabs", "sqrtf", "fabsf", "ntohl", "ntohs", "htonl", "htons",
+	    NULL};
+	static const char *const builtins[] = {
+	    "bswap", "expect", "popcount", "clz", "ctz", "ffs", "parity", "constant_p", "prefetch", "object_size", "abs",
+	    "labs", "llabs", "unreachable", "assume", "strlen", "memcmp", "strcmp", "isnan", "isinf", "fabs", "sqrt", NULL};
+	const char *name = call_name(call);
+	if (!name)
+		return false;
+	if (call_is(call, pure))
+		return true;
+	if (text_starts(name, "__builtin_")) {
+		for (size_t i = 0; builtins[i]; i++)
+			if (text_starts(name + 10, builtins[i]))
+				return true;
+		return false;
+	}
+	struct ast_node *definition = depth < 3 ? function_definition(unit, call->decl) : NULL;
+	if (!definition || !definition->body)
+		return false;
+	struct purity purity = {.unit = unit, .depth = depth, .pure = true};
+	ast_walk(definition->body, purity_visit, &purity);
+	return purity.pure;
+}
+
+bool call_is_pure(const struct ast_unit *unit, const struct ast_node *call)
+{
+	return call_pure_at(unit, call, 0);
+}
+
+/* ---- loops ------------------------------------------------------------------------------------------------- */
+
+struct loop_walk {
+	struct loop *loop;
+	struct arena *arena;
+};
+
+static bool loop_collect(struct ast_node *node, void *context)
+{
+	struct loop_walk *walk = context;
+	struct loop *loop = walk->loop;
+	struct ast_node *written = NULL;
+	if (node->type && (node->type->is_volatile || node->type->is_atomic))
+		loop->has_barrier = true;
+	switch (node->kind) {
+	case AST_SIZEOF:
+		return false;
+	case AST_ASM:
+	case AST_ATOMIC:
+		loop->has_barrier = true;
+		break;
+	case AST_FOR:
+	case AST_WHILE:
+	case AST_DO:
+		if (node != loop->node)
+			loop->has_inner_loop = true;
+		break;
+	case AST_IF:
+	case AST_CONDITIONAL:
+	case AST_SWITCH:
+	case AST_GOTO:
+	case AST_BREAK:
+	case AST_CONTINUE:
+	case AST_RETURN:
+		loop->has_branch = true;
+		break;
+	case AST_BINARY:
+		if (node->op == OP_LAND || node->op == OP_LOR)
+			loop->has_branch = true;
+		break;
+	case AST_CALL: {
+		static const char *const length[] = {"strlen", "__builtin_strlen", NULL};
+		if (call_is(node, length))
+			list_push(walk->arena, &loop->strlens, node);
+		else if (!call_is_pure(loop->unit, node))
+			list_push(walk->arena, &loop->calls, node);
+		break;
+	}
+	case AST_ASSIGN:
+	case AST_COMPOUND_ASSIGN:
+		written = child(node, 0);
+		break;
+	case AST_UNARY:
+		if (node_is_increment(node))
+			written = child(node, 0);
+		else if (node->op == OP_ADDRESS && node_strip(child(node, 0)))
+			list_push(walk->arena, &loop->addressed, node_strip(child(node, 0)));
+		break;
+	default:
+		break;
+	}
+	if (written && node_strip(written)) {
+		list_push(walk->arena, &loop->writes, node_strip(written));
+		list_push(walk->arena, &loop->write_sites, node);
+	}
+	return true;
+}
+
+struct loops_walk {
+	const struct ast_unit *unit;
+	struct arena *arena;
+	struct ast_node *function;
+	void (*visit)(struct loop *loop, void *context);
+	void *context;
+};
+
+static bool loops_find(struct ast_node *node, void *context)
+{
+	struct loops_walk *walk = context;
+	if (!node_is_loop(node))
+		return true;
+	struct loop *loop = arena_new(walk->arena, struct loop);
+	loop->unit = walk->unit;
+	loop->node = node;
+	loop->function = walk->function;
+	ast_walk(node, loop_collect, &(struct loop_walk){.loop = loop, .arena = walk->arena});
+	walk->visit(loop, walk->context);
+	return true;
+}
+
+void loops_visit(const struct ast_unit *unit, struct arena *arena, void (*visit)(struct loop *loop, void *context),
+                 void *context)
+{
+	struct loops_walk walk = {.unit = unit, .arena = arena, .visit = visit, .context = context};
+	for (size_t i = 0; i < unit->top.count; i++) {
+		struct ast_node *function = unit->top.at[i];
+		if (function->kind != AST_FUNCTION || !function->is_definition || !function->range.in_tree)
+			continue;
+		walk.function = function;
+		ast_walk(function, loops_find, &walk);
+	}
+}
+
+bool loop_declares(const struct loop *loop, const struct ast_node *decl)
+{
+	return decl && node_holds(loop->node, decl);
+}
+
+bool loop_keeps(const struct loop *loop, struct ast_node *path)
+{
+	struct ast_node *node = node_strip(path);
+	if (!node)
+		return false;
+	switch (node->kind) {
+	case AST_INT:
+	case AST_CHAR:
+		return true;
+	case AST_REF:
+		if (!node->decl || loop_declares(loop, node->decl))
+			return false;
+		for (size_t i = 0; i < loop->addressed.count; i++)
+			if (path_equal(loop->addressed.at[i], node))
+				return false;
+		for (size_t i = 0; i < loop->writes.count; i++)
+			if (path_equal(loop->writes.at[i], node))
+				return false;
+		return true;
+	case AST_MEMBER:
+		for (size_t i = 0; i < loop->writes.count; i++) {
+			struct ast_node *write = loop->writes.at[i];
+			if (write->kind == AST_MEMBER && (!write->decl || same_decl(write->decl, node->decl)))
+				return false; /* the same field, perhaps of another record: it may be this one */
+			if (write->type && write->type->kind == TYPE_RECORD)
+				return false; /* a whole record at once */
+		}
+		return loop_keeps(loop, child(node, 0));
+	case AST_SUBSCRIPT:
+	case AST_UNARY: {
+		if (node->kind == AST_UNARY && node->op != OP_DEREF)
+			return false;
+		struct access access = access_of(node);
+		struct ast_node *root = access.pointer ? pointer_root(access.pointer) : access.object;
+		for (size_t i = 0; root && i < loop->writes.count; i++) {
+			struct access written = access_of(loop->writes.at[i]);
+			struct ast_node *other = written.pointer ? pointer_root(written.pointer) : written.object;
+			if (other && path_equal(root, other))
+				return false;
+		}
+		return root && loop_keeps(loop, child(node, 0)) &&
+		       (node->kind == AST_UNARY || loop_keeps(loop, child(node, 1)));
+	}
+	case AST_BINARY:
+		return loop_keeps(loop, child(node, 0)) && loop_keeps(loop, child(node, 1));
+	default:
+		return false;
+	}
+}
+
+long long loop_bound(const struct loop *loop)
+{
+	struct ast_node *condition = node_strip(loop->node->condition);
+	if (!condition || condition->kind != AST_BINARY || loop->node->kind != AST_FOR)
+		return -1;
+	if (condition->op != OP_LT && condition->op != OP_LE && condition->op != OP_NE)
+		return -1;
+	struct ast_node *limit = node_strip(child(condition, 1));
+	if (!limit || limit->kind != AST_INT || !limit->literal)
+		return -1;
+	return strtoll(limit->literal, NULL, 0);
+}
+
+bool loop_always(const struct loop *loop, const struct ast_node *node)
+{
+	for (const struct ast_node *at = node; at && at != loop->node; at = at->parent) {
+		const struct ast_node *up = at->parent;
+		if (!up)
+			return false;
+		if ((up->kind == AST_IF || up->kind == AST_CONDITIONAL || up->kind == AST_SWITCH) && at != up->condition &&
+		    at != up->children.at[0])
+			return false;
+		if (up->kind == AST_BINARY && (up->op == OP_LAND || up->op == OP_LOR) && at != up->children.at[0])
+			return false;
+		if (up == loop->node && up->kind == AST_FOR && at == up->init)
+			return false;
+		if (up != loop->node && node_is_loop(up) && at != up->condition)
+			return false;
+	}
+	return true;
+}
+
+/* ---- candidates -------------------------------------------------------------------------------------------- */
+
+bool loop_takes_declaration(const struct loop *loop)
+{
+	const struct ast_range *range = &loop->node->range;
+	return loop->node->parent && loop->node->parent->kind == AST_COMPOUND && range->file && range->in_tree &&
+	       !range->in_macro && loop->function->range.file && text_equal(range->file, loop->function->range.file);
+}
+
+void loop_declare(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,
+                  const struct string_list *declarations)
+{
+	size_t size, begin = loop->node->range.offset;
+	const char *text = ast_file_text(loop->unit, loop->node->range.file, &size);
+	if (!text || begin > size)
+		return;
+	size_t line = begin;
+	while (line > 0 && (text[line - 1] == ' ' || text[line - 1] == '\t'))
+		line--;
+	bool alone = line == 0 || text[line - 1] == '\n'; /* only blanks before it on its line */
+	char *out = "";
+	for (size_t i = 0; i < declarations->count; i++)
+		out = alone ? arena_printf(sink->arena, "%s%s\n%.*s", out, declarations->at[i], (int)(begin - line), text + line)
+		            : arena_printf(sink->arena, "%s%s ", out, declarations->at[i]);
+	finding_edit(sink, finding, begin, 0, out);
+}
+
+const char *constant_declarator(struct arena *arena, const struct ast_type *type, const char *name)
+{
+	if (!type || !type->spelling || strpbrk(type->spelling, "([{<"))
+		return NULL;
+	const char *spelling = type->spelling;
+	size_t length = strlen(spelling);
+	if (length == 0 || strstr(spelling, "volatile") || strstr(spelling, "_Atomic") || strstr(spelling, "typeof"))
+		return NULL;
+	if (spelling[length - 1] == '*')
+		return arena_printf(arena, "%sconst %s", spelling, name);
+	if (type->kind == TYPE_POINTER) /* a qualifier after the star, or a typedef of a pointer */
+		return strchr(spelling, '*') ? arena_printf(arena, "%s %s", spelling, name)
+		                             : arena_printf(arena, "const %s %s", spelling, name);
+	return text_starts(spelling, "const ") ? arena_printf(arena, "%s %s", spelling, name)
+	                                       : arena_printf(arena, "const %s %s", spelling, name);
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* Whether a function's text uses `name` other than as a field's. */
+static bool name_is_used(const char *text, const char *name)
+{
+	size_t length = strlen(name);
+	for (const char *at = text; (at = strstr(at, name)); at += length) {
+		if (is_word(at[length]) || (at > text && is_word(at[-1])))
+			continue;
+		if (at > text && (at[-1] == '.' || (at > text + 1 && at[-1] == '>' && at[-2] == '-')))
+			continue;
+		return true;
+	}
+	return false;
+}
+
+const char *free_name(const struct loop *loop, struct arena *arena, const char *wanted)
+{
+	const char *text = ast_text(loop->unit, &loop->function->range);
+	if (!text)
+		return NULL;
+	const char *names[] = {wanted, arena_printf(arena, "%s_value", wanted), arena_printf(arena, "%s_kept", wanted)};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		bool used = name_is_used(text, names[i]);
+		for (size_t g = 0; !used && g < loop->unit->top.count; g++)
+			used = text_equal(loop->unit->top.at[g]->name, names[i]);
+		for (size_t m = 0; !used && m < loop->unit->macros.count; m++)
+			used = text_equal(loop->unit->macros.at[m].name, names[i]);
+		if (!used)
+			return names[i];
+	}
+	return NULL;
 }

@@ -20,4 +20,75 @@ bool command_flag(const struct compile_command *command, const char *on, const c
 /* What follows the last "-std=" ("gnu17"), "c90" for -ansi, or NULL: the compiler's own default. */
 const char *command_standard(const struct compile_command *command);
 
+/* ---- expressions ------------------------------------------------------------------------------------------- */
+/* Without parentheses, casts (written or implied) and __extension__. */
+struct ast_node *node_strip(struct ast_node *node);
+bool node_is_loop(const struct ast_node *node);
+bool node_is_increment(const struct ast_node *node); /* ++ and --, before and after */
+bool node_is_zero(struct ast_node *node);            /* 0, '\0', 0x0 */
+/* The text of a small expression for a message, "…" when it is long or has line breaks. */
+const char *node_text(const struct ast_unit *unit, const struct ast_node *node, struct arena *arena);
+/* Whether two expressions name the same place in the same words: same variables, fields, constants. */
+bool path_equal(struct ast_node *a, struct ast_node *b);
+/* The expression that a pointer value is made of: p in `p + i`, `*p++`, `(char *)p`, `&p[i]`; a->b in `a->b + 1`. */
+struct ast_node *pointer_root(struct ast_node *expression);
+bool node_holds(struct ast_node *node, const struct ast_node *other); /* itself or somewhere below */
+bool node_mentions(struct ast_node *node, struct ast_node *path);     /* some part equals the path */
+
+/* Where an lvalue lies: in a named object, or behind a pointer. */
+struct access {
+	struct ast_node *object;        /* the AST_REF, or NULL */
+	struct ast_node *pointer;       /* the pointer's value, or NULL */
+	const struct ast_type *pointee; /* with `pointer`: what it points to; may be NULL */
+};
+struct access access_of(struct ast_node *lvalue);
+/* Whether the compiler can see that no pointer from elsewhere leads there: a local variable or array, a pointer into
+ * one, a restrict-qualified pointer. */
+bool access_is_private(const struct access *access);
+
+/* ---- calls ------------------------------------------------------------------------------------------------- */
+/* The called function's name, or NULL. */
+const char *call_name(const struct ast_node *call);
+bool call_is(const struct ast_node *call, const char *const *names); /* NULL-terminated */
+struct ast_node *call_argument(const struct ast_node *call, size_t index); /* from 0; NULL: there is none */
+/* Whether it can't write memory that the caller sees: ctype, arithmetic built-ins, a function of this unit that only
+ * writes its own variables. */
+bool call_is_pure(const struct ast_unit *unit, const struct ast_node *call);
+
+/* ---- loops ------------------------------------------------------------------------------------------------- */
+struct loop {
+	const struct ast_unit *unit;
+	struct ast_node *node, *function;
+	struct ast_node_list writes;      /* stripped lvalues that anything in it assigns, initialisation included */
+	struct ast_node_list write_sites; /* the assigning expression of each */
+	struct ast_node_list calls;       /* that are not pure */
+	struct ast_node_list strlens;     /* calls of strlen */
+	struct ast_node_list addressed;   /* stripped operands of & */
+	bool has_barrier;                 /* asm, volatile, atomic */
+	bool has_inner_loop;
+	bool has_branch; /* if, ?:, &&, switch, goto, break, continue or return in the body */
+};
+/* Calls `visit` for every loop of every function of the unit that is defined in a file under the tree. `loop` lives in
+ * `arena`. */
+void loops_visit(const struct ast_unit *unit, struct arena *arena, void (*visit)(struct loop *loop, void *context),
+                 void *context);
+bool loop_declares(const struct loop *loop, const struct ast_node *decl);
+/* Whether a value read at `path` is the same in every iteration as far as the loop's own assignments tell. */
+bool loop_keeps(const struct loop *loop, struct ast_node *path);
+/* The constant that a loop counts to (`i < 16`), or -1: unknown. */
+long long loop_bound(const struct loop *loop);
+/* Whether `node` is evaluated in every iteration: not in a branch of its own, not in the initialisation. */
+bool loop_always(const struct loop *loop, const struct ast_node *node);
+
+/* ---- candidates -------------------------------------------------------------------------------------------- */
+/* Whether a declaration may be put right before the loop: it stands in a block and is written out in the file. */
+bool loop_takes_declaration(const struct loop *loop);
+/* Puts the declarations, one a line, before the loop, with its indentation. */
+void loop_declare(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,
+                  const struct string_list *declarations);
+/* "const uint8_t mask", "struct x *const next": NULL when the type can't be written in front of a name. */
+const char *constant_declarator(struct arena *arena, const struct ast_type *type, const char *name);
+/* `wanted`, or a variation, that nothing in the function is called; NULL: none is left. */
+const char *free_name(const struct loop *loop, struct arena *arena, const char *wanted);
+
 #endif

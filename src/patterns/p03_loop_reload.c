@@ -1,0 +1,690 @@
+/* P03 loop-reload: a value that never changes is read again in every iteration, since a store might change it.
+ *
+ * A store through a character type may change any object (C17 6.5p7), and so may every store under
+ * -fno-strict-aliasing. Reads that only lead to the place that is written (`ctx->out[i] = …`) are no reason of their own to
+ * report a loop; they are kept in a local together with the others.
+ */
+#include "patterns/query.h"
+
+#include "base/text.h"
+
+enum { READS_MAX = 8, FEW_ITERATIONS = 8 };
+
+/* One place that is read, and everywhere in the loop where it is. */
+struct place {
+	struct ast_node *path;
+	struct ast_node_list uses;
+	bool always, beyond_address, in_macro, in_condition;
+};
+
+struct reads {
+	const struct loop *loop;
+	struct arena *arena;
+	struct place places[READS_MAX];
+	size_t count;
+};
+
+static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink);
+
+const struct pattern pattern_p03 = {
+    .id = "P03",
+    .slug = "loop-reload",
+    .title = "an unchanging value that a loop reads again after every store",
+    .tier = TIER_B,
+    .what = "A loop without calls reads a field, a global or *q that it never assigns, and stores through a pointer to a "
+            "character type (with -fno-strict-aliasing: through any pointer). The same for a field that is counted up or "
+            "down in memory while such stores go on.",
+    .why = "The store may change what was read, as far as the compiler can know, so it loads the value again after every "
+           "store and can't turn the loop into vector code. A counter in memory costs a store-to-load forwarding for each step.",
+    .when_not = "The loop runs a few times only; the store goes to a local array or through a restrict pointer; another "
+                "thread or the store itself is meant to change the value; the function is cold.",
+    .expected = "from nothing to 60x: an XOR of bytes with a key in a structure went from 0.75 to 0.012 ns a byte with gcc 12 "
+                "-O3 (catalogue's own measurement); a few percent where the loop can't be vectorised anyway",
+    .refuted_by = "Equal machine code: the compiler has kept the value in a register by itself. Else time.",
+    .sources = (const char *const[]){"ISO/IEC 9899:2018, 6.5 paragraph 7 (which accesses may alias)",
+                                     "GCC manual, chapter Optimize Options, -fstrict-aliasing",
+                                     "Agner Fog, Optimizing software in C++, chapter 8 (pointer aliasing), edition of 2023",
+                                     "Muchnick, Advanced Compiler Design and Implementation, 1997, section 12.5 (loop-invariant "
+                                     "code motion and register promotion)",
+                                     NULL},
+    .detect = detect,
+};
+
+/* ---- which stores may change a value ------------------------------------------------------------------------ */
+
+/* Through a pointer that may lead anywhere, with a type that may alias anything. */
+static bool store_is_wild(struct ast_node *write, bool strict)
+{
+	struct access access = access_of(write);
+	if (!access.pointer || access_is_private(&access))
+		return false;
+	if (!strict)
+		return true;
+	/* The field of a record is no character access: the record's type tells it apart. */
+	return access.pointee && access.pointee->kind == TYPE_CHAR;
+}
+
+static bool store_may_change(struct ast_node *write, struct ast_node *path, bool strict)
+{
+	if (!store_is_wild(write, strict))
+		return false;
+	struct access written = access_of(write), read = access_of(path);
+	if (access_is_private(&read))
+		return false;
+	/* Two parts of one record behind the same pointer: their offsets differ. */
+	if (read.pointer && path_equal(written.pointer, read.pointer))
+		return false;
+	return true;
+}
+
+/* A file's own scalar whose address is never taken: no pointer leads to it. */
+struct address_search {
+	const struct ast_node *decl;
+	bool taken;
+};
+
+static bool address_visit(struct ast_node *node, void *context)
+{
+	struct address_search *search = context;
+	if (node->kind == AST_UNARY && node->op == OP_ADDRESS && node->children.count) {
+		struct access access = access_of(node->children.at[0]);
+		if (access.object && access.object->decl == search->decl)
+			search->taken = true;
+	}
+	return !search->taken;
+}
+
+static bool is_sealed(const struct ast_unit *unit, const struct ast_node *ref)
+{
+	const struct ast_node *decl = ref->decl;
+	const char *text = decl->range.file ? ast_text(unit, &decl->range) : NULL;
+	if (!text || !text_starts(text, "static "))
+		return false;
+	struct address_search search = {.decl = decl};
+	for (size_t i = 0; i < unit->top.count && !search.taken; i++)
+		ast_walk(unit->top.at[i], address_visit, &search);
+	return !search.taken;
+}
+
+/* ---- what the loop reads ------------------------------------------------------------------------------------ */
+
+/* A scalar in memory that the loop never assigns. */
+static bool is_candidate(const struct loop *loop, struct ast_node *node)
+{
+	const struct ast_type *type = node->type;
+	bool place = node->kind == AST_MEMBER || node->kind == AST_SUBSCRIPT ||
+	             (node->kind == AST_UNARY && node->op == OP_DEREF) || (node->kind == AST_REF && node->is_global);
+	if (!place || !type || type->is_volatile || type->is_atomic)
+		return false;
+	if (type->kind != TYPE_BOOL && type->kind != TYPE_CHAR && type->kind != TYPE_INT && type->kind != TYPE_FLOAT &&
+	    type->kind != TYPE_POINTER && type->kind != TYPE_ENUM)
+		return false;
+	struct access access = access_of(node);
+	if (!access.pointer && !access.object)
+		return false;
+	if (access.object && (!access.object->is_global || !access.object->decl ||
+	                      (access.object->type && access.object->type->is_const)))
+		return false;
+	return loop_keeps(loop, node);
+}
+
+static void reads_note(struct reads *reads, struct ast_node *node, bool address)
+{
+	struct place *place = NULL;
+	for (size_t i = 0; i < reads->count && !place; i++)
+		if (path_equal(reads->places[i].path, node))
+			place = &reads->places[i];
+	if (!place) {
+		if (reads->count == READS_MAX)
+			return;
+		place = &reads->places[reads->count++];
+		place->path = node;
+	}
+	list_push(reads->arena, &place->uses, node);
+	place->in_macro |= node->range.in_macro;
+	if (!loop_always(reads->loop, node))
+		return;
+	place->always = true;
+	place->beyond_address |= !address;
+	place->in_condition |= reads->loop->node->condition && node_holds(reads->loop->node->condition, node);
+}
+
+static void reads_value(struct reads *reads, struct ast_node *node, bool address);
+
+/* An lvalue that is written or whose address is taken: only what leads to it is read. */
+static void reads_lvalue(struct reads *reads, struct ast_node *node)
+{
+	struct ast_node *lvalue = node_strip(node);
+	if (!lvalue)
+		return;
+	for (size_t i = 0; i < lvalue->children.count; i++) {
+		struct ast_node *base = node_strip(lvalue->children.at[i]);
+		bool same_object = i == 0 && base &&
+		                   ((lvalue->kind == AST_MEMBER && !lvalue->arrow) ||
+		                    (lvalue->kind == AST_SUBSCRIPT && base->type && base->type->kind == TYPE_ARRAY));
+		if (same_object)
+			reads_lvalue(reads, base);
+		else
+			reads_value(reads, lvalue->children.at[i], true);
+	}
+}
+
+static void reads_value(struct reads *reads, struct ast_node *node, bool address)
+{
+	if (!node || node->kind == AST_SIZEOF)
+		return;
+	if (node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN) {
+		reads_lvalue(reads, node->children.count ? node->children.at[0] : NULL);
+		for (size_t i = 1; i < node->children.count; i++)
+			reads_value(reads, node->children.at[i], address);
+		return;
+	}
+	if (node_is_increment(node) || (node->kind == AST_UNARY && node->op == OP_ADDRESS)) {
+		reads_lvalue(reads, node->children.count ? node->children.at[0] : NULL);
+		return;
+	}
+	if (is_candidate(reads->loop, node)) {
+		reads_note(reads, node, address);
+		return;
+	}
+	for (size_t i = 0; i < node->children.count; i++)
+		if (node != reads->loop->node || node->children.at[i] != node->init)
+			reads_value(reads, node->children.at[i], address);
+}
+
+/* ---- the finding -------------------------------------------------------------------------------------------- */
+
+struct detection {
+	const struct ast_unit *unit;
+	struct pattern_sink *sink;
+	bool strict;
+};
+
+/* `mask` for key->mask, `sum_value` for *sum and for a global. */
+static const char *local_name(const struct loop *loop, struct arena *arena, struct ast_node *path)
+{
+	if (path->kind == AST_MEMBER && path->name)
+		return free_name(loop, arena, path->name);
+	struct access access = access_of(path);
+	struct ast_node *root = access.pointer ? pointer_root(access.pointer) : access.object;
+	if (!root || !root->name)
+		return NULL;
+	return free_name(loop, arena, arena_printf(arena, "%s_value", root->name));
+}
+
+static void put_candidate(struct detection *detection, const struct loop *loop, struct place *const *places,
+                          size_t count, struct finding *finding)
+{
+	struct arena *arena = detection->sink->arena;
+	if (!loop_takes_declaration(loop))
+		return;
+	struct string_list declarations = {0}, names = {0};
+	for (size_t i = 0; i < count; i++) {
+		struct place *place = places[i];
+		const char *name = place->in_macro ? NULL : local_name(loop, arena, place->path);
+		for (size_t n = 0; name && n < names.count; n++)
+			if (text_equal(names.at[n], name))
+				name = NULL;
+		const char *left = name ? constant_declarator(arena, place->path->type, name) : NULL;
+		const char *right = left ? ast_text(detection->unit, &place->path->range) : NULL;
+		bool one_file = right && text_equal(place->path->range.file, loop->node->range.file);
+		list_push(arena, &names, one_file ? name : NULL);
+		if (one_file)
+			list_push(arena, &declarations, arena_printf(arena, "%s = %s;", left, right));
+		else if (place->beyond_address)
+			return; /* the reason for the finding can't be kept in a local: advice only */
+	}
+	loop_declare(loop, detection->sink, finding, &declarations);
+	for (size_t i = 0; i < count; i++)
+		for (size_t u = 0; names.at[i] && u < places[i]->uses.count; u++) {
+			const struct ast_range *range = &places[i]->uses.at[u]->range;
+			finding_edit(detection->sink, finding, range->offset, range->end_offset - range->offset, names.at[i]);
+		}
+}
+
+static const char *quoted(const struct detection *detection, struct ast_node *node)
+{
+	return arena_printf(detection->sink->arena, "`%s`", node_text(detection->unit, node, detection->sink->arena));
+}
+
+/* Places that an unknown store makes the loop read again. */
+static bool report_reads(struct detection *detection, const struct loop *loop)
+{
+	struct arena *arena = detection->sink->arena;
+	struct reads reads = {.loop = loop, .arena = arena};
+	for (size_t i = 0; i < loop->node->children.count; i++)
+		if (loop->node->children.at[i] != loop->node->init)
+			reads_value(&reads, loop->node->children.at[i], false);
+	struct place *places[READS_MAX];
+	size_t count = 0;
+	struct ast_node *store = NULL;
+	struct string_list names = {0};
+	bool always_safe = true;
+	for (size_t i = 0; i < reads.count; i++) {
+		struct place *place = &reads.places[i];
+		if (!place->always)
+			continue;
+		struct access access = access_of(place->path);
+		if (access.object && access.object == node_strip(place->path) && is_sealed(detection->unit, access.object))
+			continue;
+		struct ast_node *changer = NULL;
+		for (size_t w = 0; w < loop->writes.count && !changer; w++)
+			if (store_may_change(loop->writes.at[w], place->path, detection->strict))
+				changer = loop->writes.at[w];
+		if (!changer)
+			continue;
+		places[count++] = place;
+		always_safe &= place->in_condition;
+		if (place->beyond_address) {
+			if (!store)
+				store = changer;
+			list_push(arena, &names, quoted(detection, place->path));
+		}
+	}
+	if (!store)
+		return false;
+	bool straight = loop->node->kind == AST_FOR && !loop->has_branch;
+	struct finding *finding = finding_new(
+	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name,
+	    straight ? SEVERITY_MEDIUM : SEVERITY_LOW,
+	    arena_printf(arena, "%s %s read again in every iteration: the store to %s might change %s",
+	                 text_join(arena, &names, ", "), names.count == 1 ? "is" : "are", quoted(detection, store),
+	                 names.count == 1 ? "it" : "them"));
+	finding->evidence = arena_printf(
+	    arena, "no statement of the loop assigns %s; %s%s", names.count == 1 ? "it" : "them",
+	    detection->strict ? "the store has a character type, which may alias any object"
+	                      : "with -fno-strict-aliasing any store through a pointer may alias it",
+	    straight ? "; the loop is straight, so it may also keep it from being vectorised" : "");
+	finding->contract = arena_printf(
+	    arena, "no store of the loop changes %s%s", text_join(arena, &names, ", "),
+	    always_safe ? "" : "; it can be read even when the loop runs zero times");
+	put_candidate(detection, loop, places, count, finding);
+	return true;
+}
+
+/* Fields that are counted in memory. */
+static void report_counters(struct detection *detection, const struct loop *loop)
+{
+	struct arena *arena = detection->sink->arena;
+	struct string_list names = {0};
+	struct ast_node *store = NULL;
+	for (size_t i = 0; i < loop->writes.count; i++) {
+		struct ast_node *counter = loop->writes.at[i], *site = loop->write_sites.at[i];
+		bool step = node_is_increment(site) || (site->kind == AST_COMPOUND_ASSIGN && (site->op == OP_ADD || site->op == OP_SUB));
+		if (!step || counter->kind != AST_MEMBER || !loop_always(loop, site))
+			continue;
+		const struct ast_type *type = counter->type;
+		if (!type || (type->kind != TYPE_INT && type->kind != TYPE_POINTER && type->kind != TYPE_ENUM))
+			continue;
+		struct access access = access_of(counter);
+		if (!access.pointer || access_is_private(&access) || !loop_keeps(loop, pointer_root(access.pointer)))
+			continue;
+		struct ast_node *changer = NULL;
+		for (size_t w = 0; w < loop->writes.count && !changer; w++)
+			if (!path_equal(loop->writes.at[w], counter) &&
+			    store_may_change(loop->writes.at[w], counter, detection->strict))
+				changer = loop->writes.at[w];
+		bool known = false;
+		for (size_t n = 0; n < names.count; n++)
+			known |= text_equal(names.at[n], quoted(detection, counter));
+		if (!changer || known)
+			continue;
+		store = changer;
+		list_push(arena, &names, quoted(detection, counter));
+	}
+	if (!store)
+		return;
+	struct finding *finding = finding_new(
+	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name, SEVERITY_LOW,
+	    arena_printf(arena, "%s %s counted in memory in every iteration: the store to %s might read or change %s",
+	                 text_join(arena, &names, ", "), names.count == 1 ? "is" : "are", quoted(detection, store),
+	                 names.count == 1 ? "it" : "them"));
+	finding->evidence = "advice: count in a local and write it back after the loop";
+}
+
+static void detect_loop(struct loop *loop, void *context)
+{
+	struct detection *detection = context;
+	long long bound = loop_bound(loop);
+	if (loop->has_barrier || loop->has_inner_loop || loop->calls.count || (bound >= 0 && bound <= FEW_ITERATIONS))
+		return;
+	if (!report_reads(detection, loop))
+		report_counters(detection, loop);
+}
+
+static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct detection detection = {
+	    .unit = unit,
+	    .sink = sink,
+	    .strict = command_flag(command, "-fstrict-aliasing", "-fno-strict-aliasing", true),
+	};
+	loops_visit(unit, &arena, detect_loop, &detection);
+	arena_release(&arena);
+}
+
+#if 0 /* assay example: costs */
+// flags: -O3
+#include <assay/bench.h>
+#include <stdlib.h>
+
+struct key {
+	uint32_t round;
+	uint8_t mask;
+};
+
+struct state {
+	struct key key;
+	uint8_t *in, *out;
+	size_t size;
+};
+
+static __attribute__((noinline)) void apply_mask(uint8_t *out, const uint8_t *in, size_t size, const struct key *key)
+{
+	for (size_t i = 0; i < size; i++) // finds
+		out[i] = in[i] ^ key->mask;
+}
+
+static void *setup(struct assay_bench *b)
+{
+	struct state *s = calloc(1, sizeof *s);
+	s->size = assay_param_u64(b, "size", 4096);
+	s->in = malloc(s->size + 64);
+	s->out = malloc(s->size + 64);
+	s->key.mask = 0x5a;
+	assay_fill_random(b, s->in, s->size);
+	assay_bytes_per_iteration(b, s->size);
+	return s;
+}
+
+static void run(void *state, uint64_t iterations)
+{
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++) {
+		apply_mask(s->out, s->in, s->size, &s->key);
+		assay_keep(s->out);
+	}
+}
+
+static void output(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	assay_output(b, "masked", s->out, s->size);
+}
+
+static void edges(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	static const size_t sizes[] = {0, 1, 15, 16, 17, 63};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		apply_mask(s->out + 1, s->in + 1, sizes[i], &s->key);
+		assay_output(b, "a few bytes", s->out + 1, sizes[i]);
+		apply_mask(s->out, s->out, sizes[i], &s->key);
+		assay_output(b, "a few bytes in place", s->out, sizes[i]);
+	}
+}
+
+const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+#endif
+
+#if 0 /* assay example: costs fixed */
+// flags: -O3
+#include <assay/bench.h>
+#include <stdlib.h>
+
+struct key {
+	uint32_t round;
+	uint8_t mask;
+};
+
+struct state {
+	struct key key;
+	uint8_t *in, *out;
+	size_t size;
+};
+
+static __attribute__((noinline)) void apply_mask(uint8_t *out, const uint8_t *in, size_t size, const struct key *key)
+{
+	const uint8_t mask = key->mask;
+	for (size_t i = 0; i < size; i++) // finds
+		out[i] = in[i] ^ mask;
+}
+
+static void *setup(struct assay_bench *b)
+{
+	struct state *s = calloc(1, sizeof *s);
+	s->size = assay_param_u64(b, "size", 4096);
+	s->in = malloc(s->size + 64);
+	s->out = malloc(s->size + 64);
+	s->key.mask = 0x5a;
+	assay_fill_random(b, s->in, s->size);
+	assay_bytes_per_iteration(b, s->size);
+	return s;
+}
+
+static void run(void *state, uint64_t iterations)
+{
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++) {
+		apply_mask(s->out, s->in, s->size, &s->key);
+		assay_keep(s->out);
+	}
+}
+
+static void output(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	assay_output(b, "masked", s->out, s->size);
+}
+
+static void edges(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	static const size_t sizes[] = {0, 1, 15, 16, 17, 63};
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		apply_mask(s->out + 1, s->in + 1, sizes[i], &s->key);
+		assay_output(b, "a few bytes", s->out + 1, sizes[i]);
+		apply_mask(s->out, s->out, sizes[i], &s->key);
+		assay_output(b, "a few bytes in place", s->out, sizes[i]);
+	}
+}
+
+const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+#endif
+
+#if 0 /* assay example: harmless */
+// flags: -O3
+#include <assay/bench.h>
+#include <stdlib.h>
+
+struct key {
+	uint32_t mask;
+	float scale;
+};
+
+struct state {
+	struct key key;
+	float *in, *out;
+	size_t count;
+};
+
+/* A store of float can't change the uint32_t beside it: the compiler keeps key->mask by itself. */
+static __attribute__((noinline)) void apply(float *out, const float *in, size_t count, const struct key *key)
+{
+	for (size_t i = 0; i < count; i++)
+		out[i] = in[i] * (float)(key->mask & 3);
+}
+
+static void *setup(struct assay_bench *b)
+{
+	struct state *s = calloc(1, sizeof *s);
+	s->count = assay_param_u64(b, "count", 1024);
+	s->in = malloc(s->count * sizeof *s->in);
+	s->out = malloc(s->count * sizeof *s->out);
+	for (size_t i = 0; i < s->count; i++)
+		s->in[i] = (float)(assay_random(b) & 1023);
+	s->key.mask = 3;
+	return s;
+}
+
+static void run(void *state, uint64_t iterations)
+{
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++) {
+		apply(s->out, s->in, s->count, &s->key);
+		assay_keep(s->out);
+	}
+}
+
+static void output(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	assay_output(b, "scaled", s->out, s->count * sizeof *s->out);
+}
+
+const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output};
+#endif
+
+#if 0 /* assay example: lookalike an opaque call */
+#include <stdint.h>
+#include <stddef.h>
+struct key {
+	uint8_t mask;
+};
+void progress(size_t done);
+void apply(uint8_t *out, const uint8_t *in, size_t size, const struct key *key)
+{
+	for (size_t i = 0; i < size; i++) {
+		out[i] = in[i] ^ key->mask;
+		progress(i);
+	}
+}
+#endif
+
+#if 0 /* assay example: lookalike the u32 twin */
+#include <stdint.h>
+#include <stddef.h>
+struct key {
+	uint16_t mask;
+};
+void apply(uint32_t *out, const uint32_t *in, size_t count, const struct key *key)
+{
+	for (size_t i = 0; i < count; i++)
+		out[i] = in[i] ^ key->mask;
+}
+#endif
+
+#if 0 /* assay example: lookalike volatile and atomic */
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stddef.h>
+struct port {
+	volatile uint8_t status;
+	_Atomic uint8_t mask;
+};
+void drain(uint8_t *out, size_t size, struct port *port)
+{
+	for (size_t i = 0; i < size; i++)
+		out[i] = port->status;
+	for (size_t i = 0; i < size; i++)
+		out[i] = atomic_load_explicit(&port->mask, memory_order_relaxed);
+}
+#endif
+
+#if 0 /* assay example: lookalike stores that stay local */
+#include <stdint.h>
+#include <stddef.h>
+struct key {
+	uint8_t mask, length;
+};
+unsigned digest(const uint8_t *in, const struct key *key)
+{
+	uint8_t block[64];
+	unsigned sum = 0;
+	for (size_t i = 0; i < sizeof block; i++)
+		block[i] = in[i] ^ key->mask;
+	uint8_t *at = block;
+	for (size_t i = 0; i < sizeof block; i++)
+		at[i] = at[i] ^ key->length;
+	for (size_t i = 0; i < sizeof block; i++)
+		sum += block[i];
+	return sum;
+}
+#endif
+
+#if 0 /* assay example: lookalike restrict */
+#include <stdint.h>
+#include <stddef.h>
+struct key {
+	uint8_t mask;
+};
+void apply(uint8_t *restrict out, const uint8_t *restrict in, size_t size, const struct key *key)
+{
+	for (size_t i = 0; i < size; i++)
+		out[i] = in[i] ^ key->mask;
+}
+#endif
+
+#if 0 /* assay example: lookalike it is assigned */
+#include <stdint.h>
+#include <stddef.h>
+struct generator {
+	uint32_t state;
+};
+void fill(uint8_t *out, size_t size, struct generator *generator)
+{
+	uint32_t state = generator->state;
+	for (size_t i = 0; i < size; i++) {
+		state = state * 1664525u + 1013904223u;
+		out[i] = (uint8_t)(state >> 24);
+	}
+	generator->state = state;
+	for (size_t i = 0; i < size; i++) {
+		generator->state = i & 1 ? generator->state * 5 : (uint32_t)i;
+		out[i] ^= (uint8_t)generator->state;
+	}
+}
+#endif
+
+#if 0 /* assay example: lookalike only the way to the store */
+#include <stdint.h>
+#include <stddef.h>
+struct window {
+	uint8_t *bytes;
+	uint8_t table[256];
+	size_t size;
+};
+void clear(struct window *window, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		window->bytes[i] = 0;
+	for (size_t i = 0; i < sizeof window->table; i++)
+		window->table[i] = (uint8_t)i;
+	for (size_t i = 0; i < window->size; i++)
+		window->table[i] = (uint8_t)i;
+}
+#endif
+
+#if 0 /* assay example: lookalike read in a branch, or a few times only */
+#include <stdint.h>
+#include <stddef.h>
+struct key {
+	uint8_t mask;
+};
+static uint8_t level;
+void set_level(int value)
+{
+	level = (uint8_t)value;
+}
+void apply(uint8_t *out, const uint8_t *in, size_t size, const struct key *key)
+{
+	for (size_t i = 0; i < size; i++)
+		out[i] = in[i] == 0 && key ? key->mask : in[i];
+	for (int i = 0; i < 4; i++)
+		out[i] = in[i] ^ key->mask;
+	for (size_t i = 0; i < size; i++)
+		out[i] = in[i] ^ level;
+}
+#endif
