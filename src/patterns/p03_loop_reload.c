@@ -154,11 +154,11 @@ static void reads_value(struct reads *reads, struct ast_node *node, bool address
 /* An lvalue that is written or whose address is taken: only what leads to it is read. */
 static void reads_lvalue(struct reads *reads, struct ast_node *node)
 {
-	struct ast_node *lvalue = node_strip(node);
+	struct ast_node *lvalue = ast_strip_casts(node);
 	if (!lvalue)
 		return;
 	for (size_t i = 0; i < lvalue->children.count; i++) {
-		struct ast_node *base = node_strip(lvalue->children.at[i]);
+		struct ast_node *base = ast_strip_casts(lvalue->children.at[i]);
 		bool same_object = i == 0 && base &&
 		                   ((lvalue->kind == AST_MEMBER && !lvalue->arrow) ||
 		                    (lvalue->kind == AST_SUBSCRIPT && base->type && base->type->kind == TYPE_ARRAY));
@@ -265,7 +265,7 @@ static bool report_reads(struct detection *detection, const struct loop *loop)
 		if (!place->always)
 			continue;
 		struct access access = access_of(place->path);
-		if (access.object && access.object == node_strip(place->path) && is_sealed(detection->unit, access.object))
+		if (access.object && access.object == ast_strip_casts(place->path) && is_sealed(detection->unit, access.object))
 			continue;
 		struct ast_node *changer = NULL;
 		for (size_t w = 0; w < loop->writes.count && !changer; w++)

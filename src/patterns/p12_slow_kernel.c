@@ -91,7 +91,7 @@ static bool handed_out(const struct loop *loop, struct ast_node *path)
 		if (is_reader(loop->calls.at[i]))
 			continue;
 		for (size_t a = 0; call_argument(loop->calls.at[i], a); a++) {
-			struct ast_node *argument = node_strip(call_argument(loop->calls.at[i], a));
+			struct ast_node *argument = ast_strip_casts(call_argument(loop->calls.at[i], a));
 			if (argument && argument->type && (argument->type->kind == TYPE_POINTER || argument->type->kind == TYPE_ARRAY) &&
 			    path_equal(pointer_root(argument), root))
 				return true;
@@ -105,7 +105,7 @@ enum move { MOVES_NOT, MOVES_BY_STEPS, MOVES_ALONG, MOVES_ELSEWHERE };
 
 static bool is_constant_step(struct ast_node *site, struct ast_node *path)
 {
-	struct ast_node *step = site->children.count > 1 ? node_strip(site->children.at[1]) : NULL;
+	struct ast_node *step = site->children.count > 1 ? ast_strip_casts(site->children.at[1]) : NULL;
 	if (node_is_increment(site))
 		return true;
 	if (!step)
@@ -114,7 +114,7 @@ static bool is_constant_step(struct ast_node *site, struct ast_node *path)
 		return step->kind == AST_INT;
 	if (step->kind != AST_BINARY || step->children.count < 2)
 		return false;
-	struct ast_node *right = node_strip(step->children.at[1]);
+	struct ast_node *right = ast_strip_casts(step->children.at[1]);
 	return path_equal(step->children.at[0], path) && right && right->kind == AST_INT;
 }
 
@@ -186,7 +186,7 @@ static bool innermost(const struct loop *loop, const struct ast_node *node)
 	for (const struct ast_node *at = node->parent; at; at = at->parent) {
 		if (at == loop->node)
 			return true;
-		if (node_is_loop(at) && (!at->init || !node_holds(at->init, node)))
+		if (ast_is_loop(at) && (!at->init || !node_holds(at->init, node)))
 			return false;
 	}
 	return false;
@@ -195,7 +195,7 @@ static bool innermost(const struct loop *loop, const struct ast_node *node)
 static void check_strlen(struct detection *detection, const struct loop *loop, struct ast_node *call)
 {
 	struct arena *arena = detection->sink->arena;
-	struct ast_node *path = node_strip(call_argument(call, 0));
+	struct ast_node *path = ast_strip_casts(call_argument(call, 0));
 	if (!path || !loop_always(loop, call) || !innermost(loop, call) || path->kind == AST_STRING)
 		return;
 	bool in_condition = loop->node->condition && node_holds(loop->node->condition, call);
@@ -256,7 +256,7 @@ static void check_call(struct detection *detection, const struct loop *loop, str
 	static const char *const resets[] = {"strcpy", "strncpy", "sprintf", "snprintf", "memcpy", "memset", "strlcpy", "read",
 	                                     "fgets", "bzero", "vsnprintf", "getcwd", "realpath", "readlink", NULL};
 	struct arena *arena = detection->sink->arena;
-	struct ast_node *path = node_strip(call_argument(call, 0));
+	struct ast_node *path = ast_strip_casts(call_argument(call, 0));
 	if (!path || !innermost(loop, call))
 		return;
 	if (call_is(call, scans)) {

@@ -2,8 +2,6 @@
 
 #include "base/text.h"
 
-#include <stdlib.h>
-
 const char *unit_relative(const struct ast_unit *unit, const char *file)
 {
 	const char *relative = path_under(file, unit->tree);
@@ -62,27 +60,9 @@ const char *command_standard(const struct compile_command *command)
 
 /* ---- expressions ------------------------------------------------------------------------------------------- */
 
-struct ast_node *node_strip(struct ast_node *node)
-{
-	while (node) {
-		bool through = node->kind == AST_PAREN || node->kind == AST_CAST ||
-		               (node->kind == AST_UNARY && node->op == OP_EXTENSION) ||
-		               (node->kind == AST_OTHER && node->type && node->children.count == 1);
-		if (!through || node->children.count == 0)
-			return node;
-		node = node->children.at[node->children.count - 1]; /* a cast's type may come first */
-	}
-	return NULL;
-}
-
 static struct ast_node *child(const struct ast_node *node, size_t index)
 {
 	return node && index < node->children.count ? node->children.at[index] : NULL;
-}
-
-bool node_is_loop(const struct ast_node *node)
-{
-	return node->kind == AST_FOR || node->kind == AST_WHILE || node->kind == AST_DO;
 }
 
 bool node_is_increment(const struct ast_node *node)
@@ -93,12 +73,8 @@ bool node_is_increment(const struct ast_node *node)
 
 bool node_is_zero(struct ast_node *node)
 {
-	node = node_strip(node);
-	if (!node || !node->literal)
-		return false;
-	if (node->kind == AST_CHAR)
-		return text_equal(node->literal, "'\\0'") || text_equal(node->literal, "'\\000'");
-	return node->kind == AST_INT && strspn(node->literal, "0xXuUlL") == strlen(node->literal);
+	node = ast_strip_casts(node);
+	return node && (node->kind == AST_CHAR || node->kind == AST_INT) && node->has_value && node->value == 0;
 }
 
 const char *node_text(const struct ast_unit *unit, const struct ast_node *node, struct arena *arena)
@@ -109,24 +85,17 @@ const char *node_text(const struct ast_unit *unit, const struct ast_node *node, 
 	return node->name ? arena_strdup(arena, node->name) : "…";
 }
 
-static bool same_decl(const struct ast_node *a, const struct ast_node *b)
-{
-	if (!a || !b)
-		return false;
-	return a == b || (a->usr && *a->usr && text_equal(a->usr, b->usr));
-}
-
 bool path_equal(struct ast_node *a, struct ast_node *b)
 {
-	a = node_strip(a);
-	b = node_strip(b);
+	a = ast_strip_casts(a);
+	b = ast_strip_casts(b);
 	if (!a || !b || a->kind != b->kind)
 		return false;
 	switch (a->kind) {
 	case AST_REF:
-		return a->decl ? same_decl(a->decl, b->decl) : !b->decl && a->name && text_equal(a->name, b->name);
+		return a->decl ? a->decl == b->decl : !b->decl && a->name && text_equal(a->name, b->name);
 	case AST_MEMBER:
-		return a->arrow == b->arrow && (same_decl(a->decl, b->decl) || (!a->decl && !b->decl && text_equal(a->name, b->name))) &&
+		return a->arrow == b->arrow && a->decl == b->decl && text_equal(a->name, b->name) &&
 		       path_equal(child(a, 0), child(b, 0));
 	case AST_SUBSCRIPT:
 		return path_equal(child(a, 0), child(b, 0)) && path_equal(child(a, 1), child(b, 1));
@@ -136,7 +105,7 @@ bool path_equal(struct ast_node *a, struct ast_node *b)
 		return a->op == b->op && path_equal(child(a, 0), child(b, 0)) && path_equal(child(a, 1), child(b, 1));
 	case AST_INT:
 	case AST_CHAR:
-		return a->literal && text_equal(a->literal, b->literal);
+		return a->has_value && b->has_value && a->value == b->value;
 	default:
 		return false;
 	}
@@ -149,19 +118,19 @@ static bool is_address_type(const struct ast_type *type)
 
 struct ast_node *pointer_root(struct ast_node *expression)
 {
-	for (struct ast_node *node = node_strip(expression); node;) {
+	for (struct ast_node *node = ast_strip_casts(expression); node;) {
 		if (node->kind == AST_UNARY && (node_is_increment(node) || node->op == OP_PLUS)) {
-			node = node_strip(child(node, 0));
+			node = ast_strip_casts(child(node, 0));
 		} else if (node->kind == AST_UNARY && node->op == OP_ADDRESS) {
 			struct access access = access_of(child(node, 0));
 			if (!access.pointer)
 				return access.object;
-			node = node_strip(access.pointer);
+			node = ast_strip_casts(access.pointer);
 		} else if (node->kind == AST_BINARY && (node->op == OP_ADD || node->op == OP_SUB)) {
-			struct ast_node *left = node_strip(child(node, 0)), *right = node_strip(child(node, 1));
+			struct ast_node *left = ast_strip_casts(child(node, 0)), *right = ast_strip_casts(child(node, 1));
 			node = left && !is_address_type(left->type) && right && is_address_type(right->type) ? right : left;
 		} else if (node->kind == AST_BINARY && node->op == OP_COMMA) {
-			node = node_strip(child(node, 1));
+			node = ast_strip_casts(child(node, 1));
 		} else {
 			return node;
 		}
@@ -172,8 +141,8 @@ struct ast_node *pointer_root(struct ast_node *expression)
 struct access access_of(struct ast_node *lvalue)
 {
 	struct access access = {0};
-	for (struct ast_node *node = node_strip(lvalue); node;) {
-		struct ast_node *base = node_strip(child(node, 0));
+	for (struct ast_node *node = ast_strip_casts(lvalue); node;) {
+		struct ast_node *base = ast_strip_casts(child(node, 0));
 		if (node->kind == AST_REF) {
 			access.object = node;
 			return access;
@@ -185,7 +154,7 @@ struct access access_of(struct ast_node *lvalue)
 		} else if (node->kind == AST_MEMBER || (node->kind == AST_UNARY && node->op == OP_DEREF) ||
 		           (node->kind == AST_SUBSCRIPT && (!base->type || base->type->kind != TYPE_ARRAY))) {
 			if (node->kind == AST_SUBSCRIPT && base->type && base->type->kind != TYPE_POINTER) {
-				struct ast_node *other = node_strip(child(node, 1)); /* 2[p] */
+				struct ast_node *other = ast_strip_casts(child(node, 1)); /* 2[p] */
 				if (other && is_address_type(other->type))
 					base = other;
 			}
@@ -229,7 +198,7 @@ bool access_is_private(const struct access *access)
 		return false;
 	if (root->decl->kind == AST_VAR && type && type->kind == TYPE_ARRAY)
 		return true;
-	struct ast_node *init = root->decl->kind == AST_VAR ? node_strip(root->decl->init) : NULL;
+	struct ast_node *init = root->decl->kind == AST_VAR ? ast_strip_casts(root->decl->init) : NULL;
 	if (!init)
 		return false;
 	if (init->kind == AST_CALL && call_is(init, fresh))
@@ -276,7 +245,7 @@ const char *call_name(const struct ast_node *call)
 {
 	if (call->decl)
 		return call->decl->name;
-	struct ast_node *callee = node_strip(child(call, 0));
+	struct ast_node *callee = ast_strip_casts(child(call, 0));
 	return callee && callee->kind == AST_REF ? callee->name : call->name;
 }
 
@@ -294,23 +263,12 @@ struct ast_node *call_argument(const struct ast_node *call, size_t index)
 	return child(call, index + 1);
 }
 
-static struct ast_node *function_definition(const struct ast_unit *unit, struct ast_node *decl)
-{
-	if (!decl || decl->is_definition)
-		return decl;
-	for (size_t i = 0; i < unit->top.count; i++)
-		if (unit->top.at[i]->kind == AST_FUNCTION && unit->top.at[i]->is_definition && same_decl(unit->top.at[i], decl))
-			return unit->top.at[i];
-	return NULL;
-}
-
 struct purity {
-	const struct ast_unit *unit;
 	unsigned depth;
 	bool pure;
 };
 
-static bool call_pure_at(const struct ast_unit *unit, const struct ast_node *call, unsigned depth);
+static bool call_pure_at(const struct ast_node *call, unsigned depth);
 
 static bool purity_visit(struct ast_node *node, void *context)
 {
@@ -319,7 +277,7 @@ static bool purity_visit(struct ast_node *node, void *context)
 	if (node->kind == AST_ASM || node->kind == AST_ATOMIC || (node->type && (node->type->is_volatile || node->type->is_atomic)))
 		purity->pure = false;
 	else if (node->kind == AST_CALL)
-		purity->pure &= call_pure_at(purity->unit, node, purity->depth + 1);
+		purity->pure &= call_pure_at(node, purity->depth + 1);
 	else if (node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN || node_is_increment(node))
 		written = child(node, 0);
 	if (written) {
@@ -329,7 +287,7 @@ static bool purity_visit(struct ast_node *node, void *context)
 	return purity->pure;
 }
 
-static bool call_pure_at(const struct ast_unit *unit, const struct ast_node *call, unsigned depth)
+static bool call_pure_at(const struct ast_node *call, unsigned depth)
 {
 	static const char *const pure[] = {
 	    "isalnum", "isalpha", "isascii", "isblank", "iscntrl", "isdigit", "isgraph", "islower", "isprint", "ispunct",
@@ -352,17 +310,17 @@ static bool call_pure_at(const struct ast_unit *unit, const struct ast_node *cal
 				return true;
 		return false;
 	}
-	struct ast_node *definition = depth < 3 ? function_definition(unit, call->decl) : NULL;
+	struct ast_node *definition = depth < 3 ? call->decl : NULL;
 	if (!definition || !definition->body)
 		return false;
-	struct purity purity = {.unit = unit, .depth = depth, .pure = true};
+	struct purity purity = {.depth = depth, .pure = true};
 	ast_walk(definition->body, purity_visit, &purity);
 	return purity.pure;
 }
 
-bool call_is_pure(const struct ast_unit *unit, const struct ast_node *call)
+bool call_is_pure(const struct ast_node *call)
 {
-	return call_pure_at(unit, call, 0);
+	return call_pure_at(call, 0);
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------------- */
@@ -409,7 +367,7 @@ static bool loop_collect(struct ast_node *node, void *context)
 		static const char *const length[] = {"strlen", "__builtin_strlen", NULL};
 		if (call_is(node, length))
 			list_push(walk->arena, &loop->strlens, node);
-		else if (!call_is_pure(loop->unit, node))
+		else if (!call_is_pure(node))
 			list_push(walk->arena, &loop->calls, node);
 		break;
 	}
@@ -420,14 +378,14 @@ static bool loop_collect(struct ast_node *node, void *context)
 	case AST_UNARY:
 		if (node_is_increment(node))
 			written = child(node, 0);
-		else if (node->op == OP_ADDRESS && node_strip(child(node, 0)))
-			list_push(walk->arena, &loop->addressed, node_strip(child(node, 0)));
+		else if (node->op == OP_ADDRESS && ast_strip_casts(child(node, 0)))
+			list_push(walk->arena, &loop->addressed, ast_strip_casts(child(node, 0)));
 		break;
 	default:
 		break;
 	}
-	if (written && node_strip(written)) {
-		list_push(walk->arena, &loop->writes, node_strip(written));
+	if (written && ast_strip_casts(written)) {
+		list_push(walk->arena, &loop->writes, ast_strip_casts(written));
 		list_push(walk->arena, &loop->write_sites, node);
 	}
 	return true;
@@ -444,7 +402,7 @@ struct loops_walk {
 static bool loops_find(struct ast_node *node, void *context)
 {
 	struct loops_walk *walk = context;
-	if (!node_is_loop(node))
+	if (!ast_is_loop(node))
 		return true;
 	struct loop *loop = arena_new(walk->arena, struct loop);
 	loop->unit = walk->unit;
@@ -475,7 +433,7 @@ bool loop_declares(const struct loop *loop, const struct ast_node *decl)
 
 bool loop_keeps(const struct loop *loop, struct ast_node *path)
 {
-	struct ast_node *node = node_strip(path);
+	struct ast_node *node = ast_strip_casts(path);
 	if (!node)
 		return false;
 	switch (node->kind) {
@@ -495,7 +453,7 @@ bool loop_keeps(const struct loop *loop, struct ast_node *path)
 	case AST_MEMBER:
 		for (size_t i = 0; i < loop->writes.count; i++) {
 			struct ast_node *write = loop->writes.at[i];
-			if (write->kind == AST_MEMBER && (!write->decl || same_decl(write->decl, node->decl)))
+			if (write->kind == AST_MEMBER && (!write->decl || write->decl == node->decl))
 				return false; /* the same field, perhaps of another record: it may be this one */
 			if (write->type && write->type->kind == TYPE_RECORD)
 				return false; /* a whole record at once */
@@ -525,15 +483,13 @@ bool loop_keeps(const struct loop *loop, struct ast_node *path)
 
 long long loop_bound(const struct loop *loop)
 {
-	struct ast_node *condition = node_strip(loop->node->condition);
+	struct ast_node *condition = ast_strip_casts(loop->node->condition);
 	if (!condition || condition->kind != AST_BINARY || loop->node->kind != AST_FOR)
 		return -1;
 	if (condition->op != OP_LT && condition->op != OP_LE && condition->op != OP_NE)
 		return -1;
-	struct ast_node *limit = node_strip(child(condition, 1));
-	if (!limit || limit->kind != AST_INT || !limit->literal)
-		return -1;
-	return strtoll(limit->literal, NULL, 0);
+	struct ast_node *limit = ast_strip_casts(child(condition, 1));
+	return limit && limit->has_value ? limit->value : -1;
 }
 
 bool loop_always(const struct loop *loop, const struct ast_node *node)
@@ -549,7 +505,7 @@ bool loop_always(const struct loop *loop, const struct ast_node *node)
 			return false;
 		if (up == loop->node && up->kind == AST_FOR && at == up->init)
 			return false;
-		if (up != loop->node && node_is_loop(up) && at != up->condition)
+		if (up != loop->node && ast_is_loop(up) && at != up->condition)
 			return false;
 	}
 	return true;
@@ -561,7 +517,7 @@ bool loop_takes_declaration(const struct loop *loop)
 {
 	const struct ast_range *range = &loop->node->range;
 	return loop->node->parent && loop->node->parent->kind == AST_COMPOUND && range->file && range->in_tree &&
-	       !range->in_macro && loop->function->range.file && text_equal(range->file, loop->function->range.file);
+	       !range->edge_in_macro && loop->function->range.file && text_equal(range->file, loop->function->range.file);
 }
 
 void loop_declare(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,

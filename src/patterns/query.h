@@ -21,11 +21,8 @@ bool command_flag(const struct compile_command *command, const char *on, const c
 const char *command_standard(const struct compile_command *command);
 
 /* ---- expressions ------------------------------------------------------------------------------------------- */
-/* Without parentheses, casts (written or implied) and __extension__. */
-struct ast_node *node_strip(struct ast_node *node);
-bool node_is_loop(const struct ast_node *node);
 bool node_is_increment(const struct ast_node *node); /* ++ and --, before and after */
-bool node_is_zero(struct ast_node *node);            /* 0, '\0', 0x0 */
+bool node_is_zero(struct ast_node *node);
 /* The text of a small expression for a message, "…" when it is long or has line breaks. */
 const char *node_text(const struct ast_unit *unit, const struct ast_node *node, struct arena *arena);
 /* Whether two expressions name the same place in the same words: same variables, fields, constants. */
@@ -53,7 +50,7 @@ bool call_is(const struct ast_node *call, const char *const *names); /* NULL-ter
 struct ast_node *call_argument(const struct ast_node *call, size_t index); /* from 0; NULL: there is none */
 /* Whether it can't write memory that the caller sees: ctype, arithmetic built-ins, a function of this unit that only
  * writes its own variables. */
-bool call_is_pure(const struct ast_unit *unit, const struct ast_node *call);
+bool call_is_pure(const struct ast_node *call);
 
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 struct loop {

@@ -458,6 +458,10 @@ static const struct ast_type *type_of(struct unit *unit, CXType handle)
 	}
 	out->spelling = take(unit, clang_getTypeSpelling(handle));
 	out->canonical = take(unit, clang_getTypeSpelling(clang_getUnqualifiedType(canonical)));
+	if (text_starts(out->canonical, "<")) { /* "<builtin fn type>": asking its size never returns */
+		out->size = out->align = -1;
+		return &type->type;
+	}
 	out->size = clang_Type_getSizeOf(canonical);
 	out->align = clang_Type_getAlignOf(handle);
 	if (out->size < 0)
