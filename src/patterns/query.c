@@ -513,11 +513,23 @@ bool loop_always(const struct loop *loop, const struct ast_node *node)
 
 /* ---- candidates -------------------------------------------------------------------------------------------- */
 
+/* Whether a place is the name or an argument of a macro that is expanded there. */
+static bool in_expansion(const struct ast_unit *unit, const char *file, size_t offset)
+{
+	for (size_t i = 0; i < unit->expansions.count; i++) {
+		const struct ast_range *range = &unit->expansions.at[i].range;
+		if (range->offset <= offset && offset < range->end_offset && text_equal(range->file, file))
+			return true;
+	}
+	return false;
+}
+
 bool loop_takes_declaration(const struct loop *loop)
 {
 	const struct ast_range *range = &loop->node->range;
 	return loop->node->parent && loop->node->parent->kind == AST_COMPOUND && range->file && range->in_tree &&
-	       !range->edge_in_macro && loop->function->range.file && text_equal(range->file, loop->function->range.file);
+	       loop->function->range.file && text_equal(range->file, loop->function->range.file) &&
+	       !(range->in_macro && in_expansion(loop->unit, range->file, range->offset));
 }
 
 void loop_declare(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,
