@@ -525,8 +525,8 @@ static struct plan trial_plan(struct ladder *ladder, const struct trial *trial, 
 	                     .alpha = alpha,
 	                     .margin = ladder->options->margin,
 	                     .budget_s = ladder->options->budget_s,
-	                     .sample_target_ns = 200000,
-	                     .cpu = -1};
+	                     .sample_target_ns = 0, /* measure's default */
+	                     .cpu = CPU_CHOOSE};
 }
 
 /* A against a copy of A, on this machine and workload; once for all hypotheses. */
