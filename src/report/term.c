@@ -1,0 +1,919 @@
+#include "report/report.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH_MIN = 80, WIDTH_MAX = 160, VERDICT_COLUMN = 15, SEVERITY_COLUMN = 10, KEY_COLUMN = 13 };
+
+enum style { PLAIN, BOLD, DIM, GOOD, BAD, ODD };
+
+struct printer {
+	FILE *out;
+	const struct term_options *options;
+	unsigned width;
+	struct arena arena;
+};
+
+static struct printer printer_begin(FILE *out, const struct term_options *options)
+{
+	unsigned width = options->width < WIDTH_MIN ? WIDTH_MIN : options->width > WIDTH_MAX ? WIDTH_MAX : options->width;
+	struct printer printer = {.out = out, .options = options, .width = width};
+	arena_init(&printer.arena);
+	return printer;
+}
+
+static void printer_end(struct printer *printer)
+{
+	arena_release(&printer->arena);
+}
+
+/* ---- characters ------------------------------------------------------------------------------------------------- */
+
+static bool continues(char byte)
+{
+	return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Bytes of the character at `at` when a terminal may see it, else 0: control characters (a file name may hold an escape
+ * sequence), broken UTF-8, and all of UTF-8 when the terminal speaks ASCII. */
+static size_t character(const struct printer *printer, const char *at)
+{
+	unsigned char lead = (unsigned char)at[0];
+	if (lead < 0x80)
+		return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+	if (!printer->options->utf8)
+		return 0;
+	size_t size = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
+	if (lead > 0xf4 || (lead == 0xc2 && (unsigned char)at[1] < 0xa0))
+		return 0;
+	for (size_t i = 1; i < size; i++)
+		if (!continues(at[i]))
+			return 0;
+	return size;
+}
+
+/* What is printed for `text`: characters that may not be seen become '?', tabs blanks. Line feeds stay. */
+static char *visible(struct printer *printer, const char *text)
+{
+	char *out = arena_alloc(&printer->arena, strlen(text) + 1);
+	size_t used = 0;
+	for (const char *at = text; *at;) {
+		size_t size = character(printer, at);
+		if (size) {
+			memcpy(out + used, at, size);
+			used += size;
+			at += size;
+			continue;
+		}
+		out[used++] = *at == '\n' ? '\n' : *at == '\t' ? ' ' : '?';
+		for (at++; continues(*at); at++)
+			;
+	}
+	out[used] = '\0';
+	return out;
+}
+
+static size_t columns_of(const char *text, size_t size)
+{
+	size_t columns = 0;
+	for (size_t i = 0; i < size && text[i]; i++)
+		columns += !continues(text[i]);
+	return columns;
+}
+
+static size_t columns(const char *text)
+{
+	return columns_of(text, strlen(text));
+}
+
+static const char *style_on(const struct printer *printer, enum style style)
+{
+	static const char *const codes[] = {"", "\033[1m", "\033[2m", "\033[1;32m", "\033[1;31m", "\033[1;33m"};
+	return printer->options->colour ? codes[style] : "";
+}
+
+static const char *style_off(const struct printer *printer, enum style style)
+{
+	return printer->options->colour && style != PLAIN ? "\033[0m" : "";
+}
+
+static void put(struct printer *printer, enum style style, const char *text)
+{
+	fprintf(printer->out, "%s%s%s", style_on(printer, style), visible(printer, text), style_off(printer, style));
+}
+
+static void blanks(struct printer *printer, size_t count)
+{
+	fprintf(printer->out, "%*s", (int)count, "");
+}
+
+/* Text padded to `width` columns, at least one blank behind it when something follows. */
+static void put_padded(struct printer *printer, enum style style, const char *text, size_t width)
+{
+	size_t used = columns(visible(printer, text));
+	put(printer, style, text);
+	blanks(printer, used < width ? width - used : 1);
+}
+
+/* Wraps `text` at blanks; the cursor stands in column `indent` already and later lines begin there. Ends the line. */
+static void wrap(struct printer *printer, enum style style, const char *text, size_t indent)
+{
+	const char *at = visible(printer, text);
+	size_t room = printer->width > indent + 20 ? printer->width - indent : 20;
+	for (bool first = true; first || *at; first = false) {
+		if (!first)
+			blanks(printer, indent);
+		/* As many words as fit; a word that is longer than the line stays whole. */
+		size_t line = strcspn(at, "\n"), end = line;
+		if (columns_of(at, line) > room) {
+			end = 0;
+			for (size_t i = 0, column = 0; i < line && column <= room; i++) {
+				if (at[i] == ' ' && i > 0)
+					end = i;
+				column += !continues(at[i]);
+			}
+			if (end == 0 || strspn(at, " ") >= end)
+				end = line - strcspn(at, " ") ? strcspn(at, " \n") : line;
+			if (end == 0)
+				end = line;
+		}
+		fprintf(printer->out, "%s%.*s%s\n", style_on(printer, style), (int)end, at, style_off(printer, style));
+		bool at_newline = at[end] == '\n';
+		at += end;
+		if (at_newline)
+			at++;
+		else
+			at += strspn(at, " ");
+	}
+}
+
+static void paragraph(struct printer *printer, enum style style, const char *first, const char *text)
+{
+	put(printer, style == DIM ? DIM : PLAIN, first);
+	wrap(printer, style, text, columns(visible(printer, first)));
+}
+
+static void indented(struct printer *printer, enum style style, size_t indent, const char *text)
+{
+	blanks(printer, indent);
+	wrap(printer, style, text, indent);
+}
+
+/* ---- numbers ---------------------------------------------------------------------------------------------------- */
+
+static const char *count_text(struct arena *arena, unsigned long long value)
+{
+	char digits[32];
+	int size = snprintf(digits, sizeof digits, "%llu", value);
+	char *out = arena_alloc(arena, 48);
+	size_t used = 0;
+	for (int i = 0; i < size; i++) {
+		if (i && (size - i) % 3 == 0)
+			out[used++] = ',';
+		out[used++] = digits[i];
+	}
+	return out;
+}
+
+static const char *counted(struct arena *arena, unsigned long long count, const char *one, const char *many)
+{
+	return arena_printf(arena, "%s %s", count_text(arena, count), count == 1 ? one : many);
+}
+
+const char *term_seconds(struct arena *arena, double seconds)
+{
+	if (!isfinite(seconds) || seconds < 0)
+		return "?";
+	if (seconds < 0.0005)
+		return arena_printf(arena, "%.0f us", 1e6 * seconds);
+	if (seconds < 0.0995)
+		return arena_printf(arena, "%.*f ms", seconds < 0.00995 ? 1 : 0, 1e3 * seconds);
+	if (seconds < 9.995)
+		return arena_printf(arena, "%.2f s", seconds);
+	if (seconds < 59.95)
+		return arena_printf(arena, "%.3g s", seconds);
+	unsigned long long whole = (unsigned long long)(seconds + 0.5);
+	if (whole < 3600)
+		return arena_printf(arena, "%llu m %02llu s", whole / 60, whole % 60);
+	return arena_printf(arena, "%llu h %02llu m", whole / 3600, whole / 60 % 60);
+}
+
+/* Three digits that count, of a value scaled to 1 … 999. */
+static const char *scaled(struct arena *arena, double value, const char *unit)
+{
+	return arena_printf(arena, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
+}
+
+const char *term_ns(struct arena *arena, double ns)
+{
+	if (ns < 999.5)
+		return scaled(arena, ns, "ns");
+	if (ns < 999.5e3)
+		return scaled(arena, ns / 1e3, "us");
+	if (ns < 999.5e6)
+		return scaled(arena, ns / 1e6, "ms");
+	return scaled(arena, ns / 1e9, "s");
+}
+
+static const char *rate_text(struct arena *arena, double bytes, double ns)
+{
+	double rate = bytes / ns; /* bytes per ns = GB/s */
+	return rate < 1 ? scaled(arena, 1e3 * rate, "MB/s") : scaled(arena, rate, "GB/s");
+}
+
+static const char *fraction_text(struct arena *arena, double fraction)
+{
+	return arena_printf(arena, "%.3g %%", 100 * fraction);
+}
+
+static const char *percent_part(struct arena *arena, double log_value, int decimals)
+{
+	if (!isfinite(log_value))
+		return log_value < 0 ? "-100" : "inf";
+	double percent = effect_percent(log_value);
+	if (fabs(percent) >= 999.5)
+		return arena_printf(arena, "%+.0f", percent);
+	char *text = arena_printf(arena, "%+.*f", decimals, percent);
+	/* "-0.0" reads as if it were something. */
+	if (text[0] == '-' && strspn(text + 1, "0.") == strlen(text + 1))
+		text[0] = '+';
+	return text;
+}
+
+/* "-34.1 % [-35.0, -33.2]"; a bound that is not there is "...". */
+static const char *effect_text(struct arena *arena, const struct effect *effect)
+{
+	double low = effect_percent(effect->low), high = effect_percent(effect->high);
+	int decimals = isfinite(low) && isfinite(high) && high - low < 0.2 ? 2 : 1;
+	return arena_printf(arena, "%s %% [%s, %s]", percent_part(arena, effect->theta, decimals),
+	                    isfinite(effect->low) ? percent_part(arena, effect->low, decimals) : "...",
+	                    isfinite(effect->high) ? percent_part(arena, effect->high, decimals) : "...");
+}
+
+/* ---- words ------------------------------------------------------------------------------------------------------ */
+
+static enum style verdict_style(enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_FASTER:
+		return GOOD;
+	case VERDICT_SLOWER:
+	case VERDICT_WRONG_RESULTS:
+	case VERDICT_FAILED:
+		return BAD;
+	case VERDICT_MIXED:
+	case VERDICT_INCONCLUSIVE:
+		return ODD;
+	case VERDICT_NO_EFFECT:
+		return BOLD;
+	case VERDICT_NONE:
+	case VERDICT_NOT_BUILT:
+	case VERDICT_NOT_REACHED:
+	case VERDICT_DELIBERATE:
+		return DIM;
+	}
+	BUG("verdict %d", (int)verdict);
+}
+
+static enum style severity_style(enum severity severity)
+{
+	return severity == SEVERITY_CRITICAL || severity == SEVERITY_HIGH ? BAD : severity == SEVERITY_MEDIUM ? ODD : DIM;
+}
+
+static const char *config_text(struct arena *arena, const struct build_config *config)
+{
+	if (!config->cc)
+		return "";
+	return config->flags && config->flags[0] ? arena_printf(arena, "%s %s", config->cc, config->flags)
+	                                         : arena_strdup(arena, config->cc);
+}
+
+/* "cipher block=4096", with the configuration when the run has several. */
+static const char *trial_label(struct arena *arena, const struct trial *trial, bool with_config)
+{
+	char *text = arena_strdup(arena, trial->workload ? trial->workload->name : "");
+	for (size_t i = 0; i < trial->params.count; i++)
+		text = arena_printf(arena, "%s %s=%s", text, trial->params.at[i].name, trial->params.at[i].value);
+	if (with_config)
+		text = arena_printf(arena, "%s%s%s", text, text[0] ? ", " : "", config_text(arena, &trial->config));
+	return text;
+}
+
+static bool many_configs(const struct run *run)
+{
+	for (size_t i = 1; i < run->trials.count; i++)
+		if (!text_equal(run->trials.at[i]->config.cc, run->trials.at[0]->config.cc) ||
+		    !text_equal(run->trials.at[i]->config.flags, run->trials.at[0]->config.flags))
+			return true;
+	return false;
+}
+
+/* The families, and each trial that belongs to none (of a run that was killed) as one of its own. */
+static struct family_list all_families(struct arena *arena, const struct run *run)
+{
+	struct family_list list = {0};
+	for (size_t i = 0; i < run->families.count; i++)
+		list_push(arena, &list, run->families.at[i]);
+	for (size_t i = 0; i < run->trials.count; i++) {
+		struct trial *trial = run->trials.at[i];
+		bool known = false;
+		for (size_t f = 0; f < run->families.count && !known; f++)
+			for (size_t t = 0; t < run->families.at[f].trials.count && !known; t++)
+				known = run->families.at[f].trials.at[t] == trial;
+		if (known)
+			continue;
+		struct family family = {.hypothesis = trial->hypothesis, .verdict = trial->verdict, .evidence = trial->evidence};
+		list_push(arena, &family.trials, trial);
+		list_push(arena, &list, family);
+	}
+	return list;
+}
+
+/* ---- findings --------------------------------------------------------------------------------------------------- */
+
+static int finding_compare(const void *a, const void *b)
+{
+	const struct finding *x = *(const struct finding *const *)a, *y = *(const struct finding *const *)b;
+	if (x->kind != y->kind)
+		return x->kind == FINDING_GUARD ? 1 : -1;
+	bool x_stands = x->built && !x->deliberate, y_stands = y->built && !y->deliberate;
+	if (x_stands != y_stands)
+		return x_stands ? -1 : 1;
+	if (x->severity != y->severity)
+		return x->severity > y->severity ? -1 : 1;
+	if (x->tier != y->tier)
+		return x->tier < y->tier ? -1 : 1;
+	int files = strcmp(x->file, y->file);
+	if (files)
+		return files;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+void findings_rank(struct finding_list *findings)
+{
+	if (findings->count > 1)
+		qsort(findings->at, findings->count, sizeof *findings->at, finding_compare);
+}
+
+static void finding_print(struct printer *printer, const struct finding *finding)
+{
+	struct arena *arena = &printer->arena;
+	bool guard = finding->kind == FINDING_GUARD;
+	put_padded(printer, guard ? GOOD : severity_style(finding->severity), guard ? "guard" : severity_name(finding->severity),
+	           SEVERITY_COLUMN);
+	wrap(printer, BOLD,
+	     arena_printf(arena, "%s:%u: %s", finding->file, finding->line, finding->message ? finding->message : ""),
+	     SEVERITY_COLUMN);
+	indented(printer, DIM, SEVERITY_COLUMN, finding->id);
+	if (finding->evidence)
+		indented(printer, PLAIN, SEVERITY_COLUMN, finding->evidence);
+	if (finding->claim)
+		indented(printer, PLAIN, SEVERITY_COLUMN, arena_printf(arena, "claimed: %s", finding->claim));
+	if (finding->contract)
+		indented(printer, PLAIN, SEVERITY_COLUMN, arena_printf(arena, "only if: %s", finding->contract));
+	if (finding->deliberate)
+		indented(printer, PLAIN, SEVERITY_COLUMN, arena_printf(arena, "deliberate: %s", finding->deliberate));
+	if (!finding->built)
+		indented(printer, PLAIN, SEVERITY_COLUMN, "not built: no compile command reaches it");
+}
+
+void term_finding(FILE *out, const struct finding *finding, const struct term_options *options)
+{
+	struct printer printer = printer_begin(out, options);
+	finding_print(&printer, finding);
+	printer_end(&printer);
+}
+
+static void notes_print(struct printer *printer, const struct run *run)
+{
+	if (run->notes.count == 0)
+		return;
+	put(printer, BOLD, "notes");
+	fputc('\n', printer->out);
+	for (size_t i = 0; i < run->notes.count; i++) {
+		const struct note *note = &run->notes.at[i];
+		indented(printer, PLAIN, 2,
+		         note->where && note->where[0] ? arena_printf(&printer->arena, "%s: %s", note->where, note->text)
+		                                       : note->text);
+	}
+}
+
+/* "2 critical, 1 high" of what stands: built, not deliberate, no guard. */
+static const char *severity_counts(struct arena *arena, const struct run *run)
+{
+	unsigned counts[SEVERITY_CRITICAL + 1] = {0}, deliberate = 0, unbuilt = 0;
+	for (size_t i = 0; i < run->findings.count; i++) {
+		const struct finding *finding = run->findings.at[i];
+		if (finding->kind == FINDING_GUARD)
+			continue;
+		if (finding->deliberate)
+			deliberate++;
+		else if (!finding->built)
+			unbuilt++;
+		else
+			counts[finding->severity]++;
+	}
+	struct string_list words = {0};
+	for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_LOW; severity--)
+		if (counts[severity])
+			list_push(arena, &words, arena_printf(arena, "%u %s", counts[severity], severity_name((enum severity)severity)));
+	if (deliberate)
+		list_push(arena, &words, arena_printf(arena, "%u deliberate", deliberate));
+	if (unbuilt)
+		list_push(arena, &words, arena_printf(arena, "%u not built", unbuilt));
+	return text_join(arena, &words, ", ");
+}
+
+static const char *scan_summary(struct arena *arena, const struct run *run)
+{
+	unsigned guards = 0;
+	for (size_t i = 0; i < run->findings.count; i++)
+		guards += run->findings.at[i]->kind == FINDING_GUARD;
+	unsigned findings = (unsigned)run->findings.count - guards;
+	char *text = arena_strdup(arena, counted(arena, findings, "finding", "findings"));
+	if (findings)
+		text = arena_printf(arena, "%s (%s)", text, severity_counts(arena, run));
+	if (guards)
+		text = arena_printf(arena, "%s and %s", text, counted(arena, guards, "guard", "guards"));
+	text = arena_printf(arena, "%s in %s, %s, in %s", text, counted(arena, run->files_scanned, "file", "files"),
+	                    counted(arena, run->lines_scanned, "line", "lines"), term_seconds(arena, run->scan_seconds));
+	if (run->files_failed)
+		text = arena_printf(arena, "%s; %s could not be examined", text,
+		                    counted(arena, run->files_failed, "file", "files"));
+	return text;
+}
+
+static void no_database_print(struct printer *printer, const struct run *run)
+{
+	if (!run->database && run->files_scanned)
+		wrap(printer, PLAIN, "no compile_commands.json: flags were guessed, so what depends on them may be missed; "
+		     "-p DIR names one", 0);
+}
+
+void term_scan(FILE *out, const struct run *run, const struct term_options *options)
+{
+	struct printer printer = printer_begin(out, options);
+	struct finding_list ranked = {0};
+	for (size_t i = 0; i < run->findings.count; i++)
+		list_push(&printer.arena, &ranked, run->findings.at[i]);
+	findings_rank(&ranked);
+	for (size_t i = 0; i < ranked.count; i++) {
+		finding_print(&printer, ranked.at[i]);
+		fputc('\n', out);
+	}
+	notes_print(&printer, run);
+	if (run->notes.count)
+		fputc('\n', out);
+	wrap(&printer, BOLD, scan_summary(&printer.arena, run), 0);
+	no_database_print(&printer, run);
+	if (ranked.count)
+		wrap(&printer, DIM, "`assay explain ID` says what and why, `assay try ID` settles one, `assay audit` all", 0);
+	printer_end(&printer);
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------------------------------- */
+
+/* The label, and to the right of it effect and pairs where the trial was measured. */
+static void trial_numbers_print(struct printer *printer, const struct trial *trial, bool with_config)
+{
+	struct arena *arena = &printer->arena;
+	const char *label = visible(printer, trial_label(arena, trial, with_config));
+	if (!trial->effect.known) {
+		if (label[0])
+			wrap(printer, PLAIN, label, VERDICT_COLUMN);
+		else
+			fputc('\n', printer->out);
+		return;
+	}
+	const char *effect = effect_text(arena, &trial->effect);
+	const char *pairs = counted(arena, trial->pairs, "pair", "pairs");
+	enum { EFFECT_WIDTH = 24, PAIRS_WIDTH = 12 };
+	size_t column = printer->width - PAIRS_WIDTH - EFFECT_WIDTH;
+	size_t used = VERDICT_COLUMN + columns(label);
+	put(printer, PLAIN, label);
+	if (used + 1 > column) {
+		fputc('\n', printer->out);
+		used = 0;
+	}
+	/* The sign stands in the same column in all lines. */
+	size_t number = strcspn(effect, " ");
+	size_t lead = number < 6 ? 6 - number : 0;
+	blanks(printer, column - used + lead);
+	fprintf(printer->out, "%s%s%s", style_on(printer, BOLD), effect, style_off(printer, BOLD));
+	size_t rest = lead + strlen(effect);
+	size_t gap = rest + strlen(pairs) < EFFECT_WIDTH + PAIRS_WIDTH ? EFFECT_WIDTH + PAIRS_WIDTH - rest - strlen(pairs) : 1;
+	blanks(printer, gap);
+	fprintf(printer->out, "%s\n", pairs);
+}
+
+/* Is the evidence of a trial worth a line of its own beside its numbers? */
+static bool trial_explains(const struct trial *trial)
+{
+	return trial->evidence && !(trial->effect.known && (trial->verdict == VERDICT_FASTER || trial->verdict == VERDICT_SLOWER ||
+	                                                    trial->verdict == VERDICT_NO_EFFECT));
+}
+
+static const char *rung_evidence(struct arena *arena, enum rung rung, const char *evidence)
+{
+	return rung == RUNG_NONE ? evidence : arena_printf(arena, "%s: %s", rung_name(rung), evidence);
+}
+
+/* The noise floor: how far a copy of the baseline is from the baseline. The worst of the family's trials stands for all. */
+static void control_print(struct printer *printer, const struct family *family)
+{
+	const struct control *worst = NULL;
+	for (size_t i = 0; i < family->trials.count; i++) {
+		const struct control *control = &family->trials.at[i]->control;
+		if (control->done && (!worst || (worst->quiet && (!control->quiet || control->floor > worst->floor))))
+			worst = control;
+	}
+	if (!worst)
+		return;
+	struct arena *arena = &printer->arena;
+	if (!worst->quiet)
+		indented(printer, ODD, VERDICT_COLUMN, arena_printf(arena, "control: %s", worst->text ? worst->text : "disturbed"));
+	else if (isfinite(worst->floor))
+		indented(printer, DIM, VERDICT_COLUMN,
+		         arena_printf(arena, "control: the baseline against a copy of itself, %s%s; noise floor %s",
+		                      family->trials.count > 1 ? "at worst " : "",
+		                      worst->effect.known ? effect_text(arena, &worst->effect) : "no effect",
+		                      fraction_text(arena, expm1(worst->floor))));
+}
+
+static void family_print(struct printer *printer, const struct family *family, bool with_config)
+{
+	struct arena *arena = &printer->arena;
+	const struct hypothesis *hypothesis = family->hypothesis;
+	put_padded(printer, verdict_style(family->verdict), verdict_name(family->verdict), VERDICT_COLUMN);
+	wrap(printer, BOLD, hypothesis->title ? hypothesis->title : hypothesis->id, VERDICT_COLUMN);
+	const char *said = NULL;
+	bool many = family->trials.count > 1;
+	for (size_t i = 0; i < family->trials.count; i++) {
+		const struct trial *trial = family->trials.at[i];
+		bool labelled = trial->effect.known || (many && trial_label(arena, trial, with_config)[0]);
+		if (many) {
+			blanks(printer, 2);
+			put_padded(printer, verdict_style(trial->verdict), verdict_name(trial->verdict), VERDICT_COLUMN - 2);
+		} else if (labelled) {
+			blanks(printer, VERDICT_COLUMN);
+		}
+		if (many || labelled)
+			trial_numbers_print(printer, trial, with_config);
+		/* Five sizes that fail for one reason say it once. */
+		if (many && trial_explains(trial) && !text_equal(trial->evidence, said)) {
+			indented(printer, PLAIN, VERDICT_COLUMN, rung_evidence(arena, trial->rung, trial->evidence));
+			said = trial->evidence;
+		}
+	}
+	enum rung rung = family->trials.count ? family->trials.at[0]->rung : RUNG_NONE;
+	for (size_t i = 1; i < family->trials.count; i++)
+		if (family->trials.at[i]->rung > rung)
+			rung = family->trials.at[i]->rung;
+	const char *evidence = family->evidence ? family->evidence : !many && family->trials.count ? family->trials.at[0]->evidence : NULL;
+	if (evidence && !text_equal(evidence, said))
+		indented(printer, PLAIN, VERDICT_COLUMN, rung_evidence(arena, rung, evidence));
+	control_print(printer, family);
+	if (hypothesis->claim)
+		indented(printer, DIM, VERDICT_COLUMN, arena_printf(arena, "claimed: %s", hypothesis->claim));
+	if (hypothesis->contract && family->verdict != VERDICT_NO_EFFECT)
+		indented(printer, PLAIN, VERDICT_COLUMN, arena_printf(arena, "holds only if: %s", hypothesis->contract));
+	if (hypothesis->argument && !text_equal(hypothesis->argument, hypothesis->title))
+		indented(printer, DIM, VERDICT_COLUMN, hypothesis->argument);
+}
+
+static const char *verdict_counts(struct arena *arena, const struct family_list *families)
+{
+	static const enum verdict order[] = {VERDICT_FASTER,        VERDICT_SLOWER,    VERDICT_MIXED,       VERDICT_NO_EFFECT,
+	                                     VERDICT_INCONCLUSIVE,  VERDICT_NOT_REACHED, VERDICT_NOT_BUILT, VERDICT_DELIBERATE,
+	                                     VERDICT_WRONG_RESULTS, VERDICT_FAILED,    VERDICT_NONE};
+	struct string_list words = {0};
+	for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+		unsigned count = 0;
+		for (size_t i = 0; i < families->count; i++)
+			count += families->at[i].verdict == order[k];
+		if (count)
+			list_push(arena, &words, arena_printf(arena, "%u %s", count, verdict_name(order[k])));
+	}
+	return text_join(arena, &words, ", ");
+}
+
+static const char *plan_text(struct arena *arena, const struct run *run)
+{
+	return arena_printf(arena, "alpha %s, margin %s, budget %s a trial, seed %llu", fraction_text(arena, run->alpha),
+	                    fraction_text(arena, run->margin), term_seconds(arena, run->budget_s),
+	                    (unsigned long long)run->seed);
+}
+
+static const char *host_short(struct arena *arena, const struct host *host)
+{
+	return arena_printf(arena, "%s, %s", host->cpu ? host->cpu : "unknown CPU", counted(arena, host->cpus, "CPU", "CPUs"));
+}
+
+void term_verdicts(FILE *out, const struct run *run, const struct term_options *options)
+{
+	struct printer printer = printer_begin(out, options);
+	struct arena *arena = &printer.arena;
+	struct family_list families = all_families(arena, run);
+	bool with_config = many_configs(run);
+	for (size_t i = 0; i < families.count; i++) {
+		family_print(&printer, &families.at[i], with_config);
+		fputc('\n', out);
+	}
+	notes_print(&printer, run);
+	if (run->notes.count)
+		fputc('\n', out);
+	if (run->files_scanned)
+		wrap(&printer, PLAIN, arena_printf(arena, "scan: %s", scan_summary(arena, run)), 0);
+	if (families.count == 0)
+		wrap(&printer, BOLD, "nothing was settled: there is no hypothesis with a candidate", 0);
+	else
+		wrap(&printer, BOLD,
+		     arena_printf(arena, "%s in %s: %s", counted(arena, families.count, "hypothesis", "hypotheses"),
+		                  counted(arena, run->trials.count, "trial", "trials"), verdict_counts(arena, &families)),
+		     0);
+	const char *build = run->trials.count && !with_config ? config_text(arena, &run->trials.at[0]->config) : "";
+	wrap(&printer, PLAIN,
+	     arena_printf(arena, "%s%s%s; %s", build, build[0] ? "; " : "", plan_text(arena, run), host_short(arena, &run->host)), 0);
+	if (run->state == RUN_INTERRUPTED)
+		wrap(&printer, ODD, "interrupted: what was settled until then stands above", 0);
+	wrap(&printer, PLAIN,
+	     arena_printf(arena, "took %s; steps, numbers and how to repeat each: assay show %s",
+	                  term_seconds(arena, run->seconds), run->id), 0);
+	printer_end(&printer);
+}
+
+/* ---- the whole record -------------------------------------------------------------------------------------------- */
+
+static void key_print(struct printer *printer, size_t indent, const char *key, const char *text)
+{
+	blanks(printer, indent);
+	put_padded(printer, DIM, key, KEY_COLUMN - indent % 2);
+	wrap(printer, PLAIN, text, indent + KEY_COLUMN - indent % 2);
+}
+
+void term_diff(FILE *out, const char *diff, const struct term_options *options)
+{
+	struct printer printer = printer_begin(out, options);
+	for (const char *at = diff; *at;) {
+		size_t size = strcspn(at, "\n");
+		char *line = arena_strndup(&printer.arena, at, size);
+		enum style style = text_starts(line, "+++") || text_starts(line, "---") ? BOLD
+		                   : line[0] == '+'                                     ? GOOD
+		                   : line[0] == '-'                                     ? BAD
+		                   : line[0] == '@'                                     ? DIM
+		                                                                        : PLAIN;
+		/* Tabs stay: the text may be fed to patch. */
+		fputs(style_on(&printer, style), out);
+		for (char *part = line;; part++) {
+			size_t run = strcspn(part, "\t");
+			bool tab = part[run] == '\t';
+			part[run] = '\0';
+			fputs(visible(&printer, part), out);
+			if (!tab)
+				break;
+			fputc('\t', out);
+			part += run;
+		}
+		fprintf(out, "%s\n", style_off(&printer, style));
+		at += size;
+		if (*at)
+			at++;
+	}
+	printer_end(&printer);
+}
+
+void term_paragraph(FILE *out, const char *first, const char *text, const struct term_options *options)
+{
+	struct printer printer = printer_begin(out, options);
+	paragraph(&printer, PLAIN, first, text);
+	printer_end(&printer);
+}
+
+static void code_print(struct printer *printer, const struct code_difference *code)
+{
+	static const char *const words[] = {"unchanged", "changed", "added", "removed"};
+	struct arena *arena = &printer->arena;
+	if (code->units == 0 && !code->differ)
+		return;
+	if (!code->differ) {
+		key_print(printer, 4, "code",
+		          arena_printf(arena, "%s in %s: all the same", counted(arena, code->functions, "function", "functions"),
+		                       counted(arena, code->units, "unit", "units")));
+		return;
+	}
+	size_t shown = 0;
+	for (size_t i = 0; i < code->changed.count && shown < 20; i++, shown++) {
+		const struct function_change *change = &code->changed.at[i];
+		char *text = arena_printf(arena, "%s %s", change->name, words[change->change]);
+		if (change->change == CHANGE_CHANGED)
+			text = arena_printf(arena, "%s, %u -> %u instructions", text, change->baseline_instructions,
+			                    change->candidate_instructions);
+		else if (change->change == CHANGE_ADDED)
+			text = arena_printf(arena, "%s, %u instructions", text, change->candidate_instructions);
+		else
+			text = arena_printf(arena, "%s, %u instructions", text, change->baseline_instructions);
+		if (change->first)
+			text = arena_printf(arena, "%s, first: %s", text, change->first);
+		key_print(printer, 4, shown ? "" : "code", arena_printf(arena, "%s: %s", change->unit ? change->unit : "?", text));
+	}
+	if (code->changed.count > shown)
+		key_print(printer, 4, "", arena_printf(arena, "and %zu more functions: --format json lists them",
+		                                       code->changed.count - shown));
+	for (size_t i = 0; i < code->data.count; i++)
+		key_print(printer, 4, "data",
+		          arena_printf(arena, "%s: %s: %s", code->data.at[i].unit, code->data.at[i].name, code->data.at[i].what));
+	for (size_t i = 0; i < code->records.count; i++)
+		key_print(printer, 4, "record",
+		          arena_printf(arena, "%s: %s: %s", code->records.at[i].unit, code->records.at[i].name,
+		                       code->records.at[i].what));
+}
+
+static void measured_print(struct printer *printer, const struct trial *trial)
+{
+	struct arena *arena = &printer->arena;
+	if (trial->effect.known)
+		key_print(printer, 4, "effect",
+		          arena_printf(arena, "%s, %s, alpha %s, margin %s", effect_text(arena, &trial->effect),
+		                       trial->effect.population ? trial->effect.population : "as built",
+		                       fraction_text(arena, trial->alpha), fraction_text(arena, trial->margin)));
+	if (trial->baseline_ns > 0 && trial->candidate_ns > 0) {
+		char *text = arena_printf(arena, "%s -> %s per iteration", term_ns(arena, trial->baseline_ns),
+		                          term_ns(arena, trial->candidate_ns));
+		if (trial->bytes_per_iteration)
+			text = arena_printf(arena, "%s, %s -> %s", text,
+			                    rate_text(arena, (double)trial->bytes_per_iteration, trial->baseline_ns),
+			                    rate_text(arena, (double)trial->bytes_per_iteration, trial->candidate_ns));
+		key_print(printer, 4, "times", text);
+	}
+	if (trial->pairs)
+		key_print(printer, 4, "pairs",
+		          arena_printf(arena, "%s in %s, %s excluded", count_text(arena, trial->pairs),
+		                       counted(arena, trial->blocks, "block", "blocks"), count_text(arena, trial->excluded_pairs)));
+	const struct control *control = &trial->control;
+	if (control->done)
+		key_print(printer, 4, "control",
+		          arena_printf(arena, "%s; floor %s, %s in %s, %s%s",
+		                       control->text ? control->text : effect_text(arena, &control->effect),
+		                       isfinite(control->floor) ? fraction_text(arena, expm1(control->floor)) : "unknown",
+		                       counted(arena, control->pairs, "pair", "pairs"),
+		                       counted(arena, control->blocks, "block", "blocks"), term_seconds(arena, control->seconds),
+		                       control->quiet ? "" : "; nothing may be judged"));
+	bool first = true;
+	for (size_t i = 0; i < trial->counters.count; i++) {
+		const struct counter *counter = &trial->counters.at[i];
+		if (counter->unavailable)
+			continue;
+		char *text = arena_printf(arena, "%s: %.6g -> %.6g %s", counter->name, counter->baseline, counter->candidate,
+		                          counter->unit ? counter->unit : "");
+		if (counter->baseline > 0 && counter->candidate > 0)
+			text = arena_printf(arena, "%s, %s %%", text,
+			                    percent_part(arena, log(counter->candidate / counter->baseline), 1));
+		key_print(printer, 4, first ? "counters" : "", text);
+		first = false;
+	}
+}
+
+static void trial_print(struct printer *printer, const struct trial *trial)
+{
+	struct arena *arena = &printer->arena;
+	blanks(printer, 2);
+	put(printer, BOLD, trial->id);
+	fputs("  ", printer->out);
+	put(printer, verdict_style(trial->verdict), verdict_name(trial->verdict));
+	fputs("  ", printer->out);
+	put(printer, PLAIN, trial_label(arena, trial, true));
+	fprintf(printer->out, "  %s\n", term_seconds(arena, trial->seconds));
+	for (size_t i = 0; i < trial->steps.count; i++) {
+		const struct step *step = &trial->steps.at[i];
+		char *text = arena_printf(arena, "%s%s", step->result == STEP_SKIPPED ? "skipped: " : "", step->text ? step->text : "");
+		if (step->result != STEP_SKIPPED)
+			text = arena_printf(arena, "%s (%s)%s", text, term_seconds(arena, step->seconds),
+			                    step->result == STEP_SETTLED ? " <- settles it" : "");
+		key_print(printer, 4, rung_name(step->rung), text);
+	}
+	measured_print(printer, trial);
+	if (trial->tokens.first)
+		key_print(printer, 4, "first token", trial->tokens.first);
+	code_print(printer, &trial->code);
+	if (trial->repeat) {
+		/* One line, however long: it is there to be copied. */
+		blanks(printer, 4);
+		put_padded(printer, DIM, "repeat", KEY_COLUMN);
+		put(printer, PLAIN, trial->repeat);
+		fputc('\n', printer->out);
+	}
+}
+
+static void run_print(struct printer *printer, const struct run *run)
+{
+	struct arena *arena = &printer->arena;
+	put(printer, BOLD, arena_printf(arena, "run %s", run->id));
+	fputs("  ", printer->out);
+	put(printer, run->state == RUN_DONE ? GOOD : ODD, run_state_name(run->state));
+	fputc('\n', printer->out);
+	if (run->command)
+		key_print(printer, 2, "command", run->command);
+	if (run->started)
+		key_print(printer, 2, "started", arena_printf(arena, "%s, took %s", run->started, term_seconds(arena, run->seconds)));
+	if (run->version)
+		key_print(printer, 2, "assay", run->version);
+	if (run->tree)
+		key_print(printer, 2, "tree", run->tree);
+	const struct host *host = &run->host;
+	key_print(printer, 2, "host",
+	          arena_printf(arena, "%s: %s, %s, Linux %s, clock %s, load %.2f", host->name ? host->name : "?",
+	                       host_short(arena, host), host->system ? host->system : "?", host->kernel ? host->kernel : "?",
+	                       host->clock_source ? host->clock_source : "?", host->load_average));
+	if (host->counters)
+		key_print(printer, 2, "counters", host->counters);
+	for (size_t i = 0; i < run->compilers.count; i++)
+		key_print(printer, 2, i ? "" : "compilers",
+		          arena_printf(arena, "%s: %s", run->compilers.at[i].command, run->compilers.at[i].version));
+	key_print(printer, 2, "plan", plan_text(arena, run));
+	if (run->files_scanned || run->files_failed)
+		key_print(printer, 2, "scan", scan_summary(arena, run));
+}
+
+/* What can't be had here is said once for the whole run, with its reason. */
+static void unavailable_print(struct printer *printer, const struct run *run)
+{
+	struct string_list said = {0};
+	for (size_t t = 0; t < run->trials.count; t++)
+		for (size_t i = 0; i < run->trials.at[t]->counters.count; i++) {
+			const struct counter *counter = &run->trials.at[t]->counters.at[i];
+			if (!counter->unavailable)
+				continue;
+			const char *text = arena_printf(&printer->arena, "%s: %s", counter->name, counter->unavailable);
+			bool known = false;
+			for (size_t k = 0; k < said.count && !known; k++)
+				known = strcmp(said.at[k], text) == 0;
+			if (!known)
+				list_push(&printer->arena, &said, text);
+		}
+	if (said.count == 0)
+		return;
+	put(printer, BOLD, "not available");
+	fputc('\n', printer->out);
+	for (size_t i = 0; i < said.count; i++)
+		indented(printer, PLAIN, 2, said.at[i]);
+	fputc('\n', printer->out);
+}
+
+void term_record(FILE *out, const struct run *run, const struct term_options *options)
+{
+	struct printer printer = printer_begin(out, options);
+	struct arena *arena = &printer.arena;
+	run_print(&printer, run);
+	fputc('\n', out);
+	struct family_list families = all_families(arena, run);
+	for (size_t i = 0; i < families.count; i++) {
+		const struct family *family = &families.at[i];
+		const struct hypothesis *hypothesis = family->hypothesis;
+		put_padded(&printer, verdict_style(family->verdict), verdict_name(family->verdict), VERDICT_COLUMN);
+		wrap(&printer, BOLD, hypothesis->title ? hypothesis->title : hypothesis->id, VERDICT_COLUMN);
+		if (family->evidence)
+			key_print(&printer, 2, "evidence", family->evidence);
+		if (hypothesis->claim)
+			key_print(&printer, 2, "claimed", hypothesis->claim);
+		if (hypothesis->contract)
+			key_print(&printer, 2, "only if", hypothesis->contract);
+		if (hypothesis->deliberate)
+			key_print(&printer, 2, "deliberate", hypothesis->deliberate);
+		if (hypothesis->finding && hypothesis->finding->message)
+			key_print(&printer, 2, "finding",
+			          arena_printf(arena, "%s:%u: %s", hypothesis->finding->file, hypothesis->finding->line,
+			                       hypothesis->finding->message));
+		if (hypothesis->kind == CANDIDATE_PATCH && hypothesis->text) {
+			key_print(&printer, 2, "candidate", "this patch");
+			term_diff(out, hypothesis->text, options);
+		} else if (hypothesis->text) {
+			key_print(&printer, 2, "candidate",
+			          arena_printf(arena, "%s %s", candidate_kind_name(hypothesis->kind), hypothesis->text));
+		}
+		for (size_t t = 0; t < family->trials.count; t++)
+			trial_print(&printer, family->trials.at[t]);
+		fputc('\n', out);
+	}
+	/* Findings that no hypothesis came of, or all of them when the run was a scan. */
+	for (size_t i = 0; i < run->findings.count; i++) {
+		bool tried = false;
+		for (size_t f = 0; f < families.count && !tried; f++)
+			tried = families.at[f].hypothesis->finding == run->findings.at[i];
+		if (tried)
+			continue;
+		finding_print(&printer, run->findings.at[i]);
+		fputc('\n', out);
+	}
+	unavailable_print(&printer, run);
+	notes_print(&printer, run);
+	if (run->notes.count)
+		fputc('\n', out);
+	if (families.count)
+		wrap(&printer, PLAIN, arena_printf(arena, "raw pairs: assay show %s --samples", run->id), 0);
+	printer_end(&printer);
+}
