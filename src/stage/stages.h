@@ -18,6 +18,7 @@
 struct scan_request {
 	struct string_list paths;    /* absolute files or folders; empty: project.scan, else the whole tree */
 	struct string_list patterns; /* ids or slugs; empty: all */
+	double unit_timeout_s;       /* for one file's parsing; 0: 30 s */
 };
 /* Fills session->commands (best effort when there is no database) and the scan part of session->run. A file that
  * can't be parsed becomes a note and the rest goes on. Runs no code of the project. */
