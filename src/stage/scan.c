@@ -12,13 +12,13 @@
 #include "patterns/pattern.h"
 #include "port/ast.h"
 #include "port/compdb.h"
+#include "port/json.h"
 #include "port/proc.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,23 +45,10 @@ enum {
 #define WORKER_MEMORY_BYTES (4ull << 30)
 #endif
 
-LIST_OF(unsigned, line_list);
-
-/* A finding on its way through the merge. */
-struct found {
-	struct finding *finding;
-	struct line_list anchors; /* first lines of the statement and the loops around it */
-};
-LIST_OF(struct found, found_list);
-
 struct unit_result {
 	bool answered, parsed;
 	const char *failure; /* why there is no answer, or why it could not be parsed */
-	struct found_list found;
-	struct string_list files;  /* read, relative to the tree */
-	struct string_list errors; /* the first few */
-	size_t error_count;
-	unsigned long long lines;
+	struct unit_answer answer;
 };
 
 LIST_OF(size_t, index_list);
@@ -77,132 +64,6 @@ struct scanning {
 	const bool *pattern_on;   /* one for each of the registry */
 	double unit_timeout_s;
 };
-
-/* ---- JSON between worker and parent ------------------------------------------------------------------------------ */
-
-/* Source text need not be UTF-8, and an edit must keep every byte: such strings travel as hexadecimal digits. */
-static json_t *bytes_to_json(const char *text)
-{
-	if (!text)
-		return json_null();
-	json_t *plain = json_string(text);
-	if (plain)
-		return plain;
-	size_t size = strlen(text);
-	char *hex = malloc(2 * size + 1);
-	if (!hex)
-		return json_null();
-	for (size_t i = 0; i < size; i++)
-		snprintf(hex + 2 * i, 3, "%02x", (unsigned char)text[i]);
-	json_t *out = json_pack("{s:s}", "hex", hex);
-	free(hex);
-	return out;
-}
-
-static const char *bytes_from_json(struct arena *arena, const json_t *value)
-{
-	if (json_is_string(value))
-		return arena_strdup(arena, json_string_value(value));
-	const char *hex = json_string_value(json_object_get(value, "hex"));
-	if (!hex)
-		return NULL;
-	size_t size = strlen(hex) / 2;
-	char *text = arena_alloc(arena, size + 1);
-	for (size_t i = 0; i < size; i++) {
-		unsigned byte = 0;
-		if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
-			return NULL;
-		text[i] = (char)byte;
-	}
-	return text;
-}
-
-/* Text for people: what isn't UTF-8 becomes question marks. */
-static json_t *text_to_json(const char *text)
-{
-	if (!text)
-		return json_null();
-	json_t *plain = json_string(text);
-	if (plain)
-		return plain;
-	char *copy = strdup(text);
-	if (!copy)
-		return json_null();
-	for (char *at = copy; *at; at++)
-		if ((unsigned char)*at >= 0x80)
-			*at = '?';
-	plain = json_string(copy);
-	free(copy);
-	return plain;
-}
-
-static json_t *strings_to_json(const struct string_list *list, size_t at_most)
-{
-	json_t *out = json_array();
-	for (size_t i = 0; i < list->count && i < at_most; i++)
-		json_array_append_new(out, bytes_to_json(list->at[i]));
-	return out;
-}
-
-static void strings_from_json(struct arena *arena, const json_t *array, struct string_list *ret_list)
-{
-	for (size_t i = 0; i < json_array_size(array); i++) {
-		const char *text = bytes_from_json(arena, json_array_get(array, i));
-		if (text)
-			list_push(arena, ret_list, text);
-	}
-}
-
-static json_t *finding_to_json(const struct finding *finding, const struct line_list *anchors)
-{
-	json_t *edits = json_array(), *lines = json_array();
-	for (size_t i = 0; i < finding->edits.count; i++) {
-		const struct edit *edit = &finding->edits.at[i];
-		json_array_append_new(edits, json_pack("{s:o, s:I, s:I, s:o}", "file", bytes_to_json(edit->file), "offset",
-		                                       (json_int_t)edit->offset, "length", (json_int_t)edit->length, "text",
-		                                       bytes_to_json(edit->text)));
-	}
-	for (size_t i = 0; i < anchors->count; i++)
-		json_array_append_new(lines, json_integer(anchors->at[i]));
-	return json_pack("{s:s, s:i, s:o, s:i, s:i, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "pattern",
-	                 finding->pattern, "kind", (int)finding->kind, "file", bytes_to_json(finding->file), "line",
-	                 (int)finding->line, "column", (int)finding->column, "symbol",
-	                 text_to_json(finding->symbol ? finding->symbol : "-"), "tier", (int)finding->tier, "severity",
-	                 (int)finding->severity, "message", text_to_json(finding->message), "claim",
-	                 text_to_json(finding->claim), "evidence", text_to_json(finding->evidence), "contract",
-	                 text_to_json(finding->contract), "edits", edits, "anchors", lines);
-}
-
-static struct found finding_from_json(struct arena *arena, struct arena *scratch, const json_t *value)
-{
-	struct finding *finding = arena_new(arena, struct finding);
-	struct found found = {.finding = finding};
-	finding->pattern = bytes_from_json(arena, json_object_get(value, "pattern"));
-	finding->kind = (enum finding_kind)json_integer_value(json_object_get(value, "kind"));
-	finding->file = bytes_from_json(arena, json_object_get(value, "file"));
-	finding->line = (unsigned)json_integer_value(json_object_get(value, "line"));
-	finding->column = (unsigned)json_integer_value(json_object_get(value, "column"));
-	finding->symbol = bytes_from_json(arena, json_object_get(value, "symbol"));
-	finding->tier = (enum tier)json_integer_value(json_object_get(value, "tier"));
-	finding->severity = (enum severity)json_integer_value(json_object_get(value, "severity"));
-	finding->message = bytes_from_json(arena, json_object_get(value, "message"));
-	finding->claim = bytes_from_json(arena, json_object_get(value, "claim"));
-	finding->evidence = bytes_from_json(arena, json_object_get(value, "evidence"));
-	finding->contract = bytes_from_json(arena, json_object_get(value, "contract"));
-	const json_t *edits = json_object_get(value, "edits");
-	for (size_t i = 0; i < json_array_size(edits); i++) {
-		const json_t *from = json_array_get(edits, i);
-		struct edit edit = {.file = bytes_from_json(arena, json_object_get(from, "file")),
-		                    .offset = (size_t)json_integer_value(json_object_get(from, "offset")),
-		                    .length = (size_t)json_integer_value(json_object_get(from, "length")),
-		                    .text = bytes_from_json(arena, json_object_get(from, "text"))};
-		list_push(arena, &finding->edits, edit);
-	}
-	const json_t *lines = json_object_get(value, "anchors");
-	for (size_t i = 0; i < json_array_size(lines); i++)
-		list_push(scratch, &found.anchors, (unsigned)json_integer_value(json_array_get(lines, i)));
-	return found;
-}
 
 /* ---- the worker ---------------------------------------------------------------------------------------------------- */
 
@@ -249,36 +110,36 @@ static struct line_list anchors_of(struct arena *arena, const struct ast_unit *u
 	return anchors;
 }
 
-static json_t *unit_scan(const struct scanning *scanning, const struct compile_command *command)
+/* The answer as JSON, to be freed; NULL: out of memory. */
+static char *unit_scan(const struct scanning *scanning, const struct compile_command *command)
 {
 	struct ast_unit *unit = NULL;
 	struct err err = ERR_INIT;
 	if (ast_parse(command, scanning->tree, &unit, &err) != ST_OK)
-		return json_pack("{s:o}", "failure", text_to_json(err.text));
+		return json_from_answer(&(struct unit_answer){.failure = err.text});
 	struct arena arena;
 	arena_init(&arena);
 	struct pattern_sink sink = {.arena = &arena};
 	for (size_t i = 0; i < pattern_registry_count; i++)
 		if (scanning->pattern_on[i])
 			pattern_registry[i].pattern->detect(unit, command, &sink);
-	json_t *findings = json_array();
+	struct unit_answer answer = {.error_count = unit->errors.count, .lines = unit->lines};
 	for (size_t i = 0; i < sink.findings.count; i++) {
 		struct finding *finding = sink.findings.at[i];
 		finding->file = relative(&arena, unit->tree, finding->file);
 		for (size_t k = 0; k < finding->edits.count; k++)
 			finding->edits.at[k].file = relative(&arena, unit->tree, finding->edits.at[k].file);
-		struct line_list anchors = anchors_of(&arena, unit, finding);
-		json_array_append_new(findings, finding_to_json(finding, &anchors));
+		struct found found = {finding, anchors_of(&arena, unit, finding)};
+		list_push(&arena, &answer.found, found);
 	}
-	struct string_list files = {0};
 	for (size_t i = 0; i < unit->files.count; i++)
-		list_push(&arena, &files, relative(&arena, unit->tree, unit->files.at[i]));
-	json_t *answer = json_pack("{s:o, s:o, s:o, s:I, s:I}", "findings", findings, "files",
-	                           strings_to_json(&files, SIZE_MAX), "errors", strings_to_json(&unit->errors, ERRORS_SENT),
-	                           "error_count", (json_int_t)unit->errors.count, "lines", (json_int_t)unit->lines);
+		list_push(&arena, &answer.files, relative(&arena, unit->tree, unit->files.at[i]));
+	for (size_t i = 0; i < unit->errors.count && i < ERRORS_SENT; i++)
+		list_push(&arena, &answer.errors, unit->errors.at[i]);
+	char *text = json_from_answer(&answer);
 	arena_release(&arena);
 	ast_unit_free(unit);
-	return answer;
+	return text;
 }
 
 static bool move_bytes(int fd, void *data, size_t size, bool reading)
@@ -302,15 +163,13 @@ static int worker_main(void *context, int in, int out)
 	uint32_t index;
 	while (move_bytes(in, &index, sizeof index, true)) {
 		const struct compile_command *command = &scanning->session->commands.at[scanning->units.at[index]];
-		json_t *answer = unit_scan(scanning, command);
-		char *text = answer ? json_dumps(answer, JSON_COMPACT) : NULL;
+		char *text = unit_scan(scanning, command);
 		if (!text)
 			return 1;
 		uint32_t size = (uint32_t)strlen(text);
 		if (!move_bytes(out, &size, sizeof size, false) || !move_bytes(out, text, size, false))
 			return 1;
 		free(text);
-		json_decref(answer);
 	}
 	return 0;
 }
@@ -331,30 +190,6 @@ static void worker_end(struct worker *worker)
 		proc_child_end(&worker->child);
 	worker->running = worker->busy = false;
 	worker->served = 0;
-}
-
-static void answer_take(struct scanning *scanning, struct unit_result *result, const char *text, size_t size)
-{
-	struct arena *arena = &scanning->session->arena;
-	json_error_t json_error;
-	json_t *answer = json_loadb(text, size, 0, &json_error);
-	if (!answer) {
-		result->failure = "the worker's answer can't be read";
-		return;
-	}
-	result->failure = bytes_from_json(&scanning->scratch, json_object_get(answer, "failure"));
-	result->parsed = !result->failure;
-	const json_t *findings = json_object_get(answer, "findings");
-	for (size_t i = 0; i < json_array_size(findings); i++) {
-		struct found found = finding_from_json(arena, &scanning->scratch, json_array_get(findings, i));
-		if (found.finding->pattern && found.finding->file)
-			list_push(&scanning->scratch, &result->found, found);
-	}
-	strings_from_json(&scanning->scratch, json_object_get(answer, "files"), &result->files);
-	strings_from_json(&scanning->scratch, json_object_get(answer, "errors"), &result->errors);
-	result->error_count = (size_t)json_integer_value(json_object_get(answer, "error_count"));
-	result->lines = (unsigned long long)json_integer_value(json_object_get(answer, "lines"));
-	json_decref(answer);
 }
 
 static void unit_lost(struct scanning *scanning, struct worker *worker, bool hung)
@@ -391,7 +226,12 @@ static void worker_receive(struct scanning *scanning, struct worker *worker)
 	}
 	struct unit_result *result = &scanning->results[worker->unit];
 	result->answered = true;
-	answer_take(scanning, result, text, size);
+	/* Findings stay: the session's arena. */
+	if (!json_to_answer(&scanning->session->arena, text, size, &result->answer))
+		result->failure = "the worker's answer can't be read";
+	else
+		result->failure = result->answer.failure;
+	result->parsed = !result->failure;
 	free(text);
 	worker->busy = false;
 	if (++worker->served >= UNITS_PER_WORKER)
@@ -715,8 +555,8 @@ static void note_flags(struct scanning *scanning)
 	struct session *session = scanning->session;
 	struct string_list seen = {0};
 	for (size_t i = 0; i < scanning->units.count; i++) {
-		for (size_t k = 0; k < scanning->results[i].errors.count; k++) {
-			const char *flag = strstr(scanning->results[i].errors.at[k], "unknown argument");
+		for (size_t k = 0; k < scanning->results[i].answer.errors.count; k++) {
+			const char *flag = strstr(scanning->results[i].answer.errors.at[k], "unknown argument");
 			if (!flag)
 				continue;
 			bool known = false;
@@ -729,8 +569,8 @@ static void note_flags(struct scanning *scanning)
 			size_t size = name ? strcspn(name + 1, "'") : 0;
 			unsigned files = 0;
 			for (size_t m = i; m < scanning->units.count; m++)
-				for (size_t n = 0; n < scanning->results[m].errors.count; n++)
-					files += text_ends(scanning->results[m].errors.at[n], flag);
+				for (size_t n = 0; n < scanning->results[m].answer.errors.count; n++)
+					files += text_ends(scanning->results[m].answer.errors.at[n], flag);
 			session_note(session, relative(&scanning->scratch, scanning->tree,
 			                               session->commands.at[scanning->units.at[i]].file),
 			             "the front end does not know the flag %.*s of the compile command (%u files have it): it is left "
@@ -755,12 +595,12 @@ static void note_errors(struct scanning *scanning)
 			continue;
 		}
 		const char *first = NULL;
-		size_t count = result->error_count;
-		for (size_t k = 0; k < result->errors.count; k++) {
-			if (strstr(result->errors.at[k], "unknown argument"))
+		size_t count = result->answer.error_count;
+		for (size_t k = 0; k < result->answer.errors.count; k++) {
+			if (strstr(result->answer.errors.at[k], "unknown argument"))
 				count--;
 			else if (!first)
-				first = result->errors.at[k];
+				first = result->answer.errors.at[k];
 		}
 		if (!first)
 			continue;
@@ -819,8 +659,8 @@ static struct string_list built_files(struct scanning *scanning)
 		const struct unit_result *result = &scanning->results[i];
 		if (scanning->session->commands.at[scanning->units.at[i]].guessed)
 			continue;
-		for (size_t k = 0; k < result->files.count; k++)
-			list_push(&scanning->scratch, &files, result->files.at[k]);
+		for (size_t k = 0; k < result->answer.files.count; k++)
+			list_push(&scanning->scratch, &files, result->answer.files.at[k]);
 	}
 	if (files.count)
 		qsort(files.at, files.count, sizeof *files.at, string_compare);
@@ -835,8 +675,8 @@ static struct found_list findings_merge(struct scanning *scanning)
 	struct found_list all = {0}, once = {0};
 	for (size_t i = 0; i < scanning->units.count; i++) {
 		const struct unit_result *result = &scanning->results[i];
-		for (size_t k = 0; k < result->found.count; k++) {
-			struct found found = result->found.at[k];
+		for (size_t k = 0; k < result->answer.found.count; k++) {
+			struct found found = result->answer.found.at[k];
 			if (!in_roots(scanning, path_join(arena, scanning->tree, found.finding->file)))
 				continue;
 			found.finding->built =
@@ -1071,8 +911,8 @@ static struct string_list files_looked_at(struct scanning *scanning, const struc
 {
 	struct string_list files = {0}, once = {0};
 	for (size_t i = 0; i < scanning->units.count; i++)
-		for (size_t k = 0; k < scanning->results[i].files.count; k++)
-			list_push(&scanning->scratch, &files, scanning->results[i].files.at[k]);
+		for (size_t k = 0; k < scanning->results[i].answer.files.count; k++)
+			list_push(&scanning->scratch, &files, scanning->results[i].answer.files.at[k]);
 	for (size_t i = 0; i < found->count; i++)
 		list_push(&scanning->scratch, &files, found->at[i].finding->file);
 	if (files.count)
@@ -1148,8 +988,8 @@ static void totals_take(struct scanning *scanning)
 			const struct unit_result *result = &scanning->results[result_of[order[i]]];
 			parsed = parsed || result->parsed;
 			answered = answered || result->answered;
-			if (result->lines > lines)
-				lines = result->lines;
+			if (result->answer.lines > lines)
+				lines = result->answer.lines;
 		}
 		run->files_scanned += parsed;
 		run->files_failed += answered && !parsed;
