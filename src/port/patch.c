@@ -4,14 +4,13 @@
  * without a folder, so no repository of the user's (or its configuration, filters, attributes) is ever opened. */
 #include "port/patch.h"
 #include "base/text.h"
+#include "port/tree.h"
 
 #include <git2.h>
 #include <git2/sys/mempack.h>
 #include <git2/sys/odb_backend.h>
 
-#include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -335,7 +334,7 @@ enum status patch_parse(struct arena *arena, const char *text, size_t size, cons
 
 /* ---- as text ----------------------------------------------------------------------------------------------------- */
 
-static void file_write(struct buffer *buffer, const struct patch_file *file, const char *path)
+static void section_write(struct buffer *buffer, const struct patch_file *file, const char *path)
 {
 	struct arena *arena = buffer->arena;
 	const char *head = arena_printf(arena, "diff --git a/%s b/%s\n%s", path, path,
@@ -361,7 +360,7 @@ const char *patch_text(struct arena *arena, const struct patch *patch)
 	struct buffer buffer = {.arena = arena};
 	buffer_add(&buffer, "", 0);
 	for (size_t i = 0; i < patch->files.count; i++)
-		file_write(&buffer, &patch->files.at[i], patch->files.at[i].path);
+		section_write(&buffer, &patch->files.at[i], patch->files.at[i].path);
 	return buffer.text;
 }
 
@@ -375,7 +374,7 @@ static const char *numbered_diff(struct arena *arena, const struct patch *patch)
 	struct buffer buffer = {.arena = arena};
 	buffer_add(&buffer, "", 0);
 	for (size_t i = 0; i < patch->files.count; i++)
-		file_write(&buffer, &patch->files.at[i], number_name(arena, i));
+		section_write(&buffer, &patch->files.at[i], number_name(arena, i));
 	return buffer.text;
 }
 
@@ -402,28 +401,6 @@ static void application_release(struct application *application)
 	git_treebuilder_free(application->builder);
 	git_repository_free(application->repository);
 	git_odb_free(application->odb);
-}
-
-static enum status file_read(struct arena *arena, const char *path, const char **ret_text, size_t *ret_size,
-                             struct err *err)
-{
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return err_errno(err, errno, "can't read %s", path);
-	struct stat info;
-	if (fstat(fileno(file), &info) != 0 || !S_ISREG(info.st_mode)) {
-		fclose(file);
-		return err_set(err, ST_INPUT, "%s is not a regular file", path);
-	}
-	size_t size = (size_t)info.st_size;
-	char *text = arena_alloc(arena, size + 1);
-	size_t got = fread(text, 1, size, file);
-	fclose(file);
-	if (got != size)
-		return err_set(err, ST_SYSTEM, "can't read %s: it ended after %zu of %zu bytes", path, got, size);
-	*ret_text = text;
-	*ret_size = size;
-	return ST_OK;
 }
 
 static int delta_begins(const git_diff_delta *delta, void *payload)
