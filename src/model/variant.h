@@ -25,12 +25,15 @@ struct unit {
 };
 LIST_OF(struct unit, unit_list);
 
+struct workload;
+
 struct variant {
 	const char *name;  /* "baseline" or "candidate" */
 	const char *tree;  /* absolute: the private copy's root */
 	const char *place; /* absolute: the folder of its objects and program; equally long for all variants */
 	struct build_config config;
 	struct unit_list units;
+	const struct workload *workload; /* whose driver and sources the units are; NULL: the database's */
 	const char *program; /* absolute path of the linked workload, or NULL */
 	/* Set when this variant can't be made although the request was sound: the patch doesn't apply, it doesn't
 	 * compile, it doesn't link. Holds the last lines of what the compiler said. A candidate's failure is a verdict. */

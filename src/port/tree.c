@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,6 +275,24 @@ enum status tree_snapshot(struct arena *arena, const char *from, const char *to,
 	arena_release(&copier.scratch);
 	close(to_dir);
 	return status;
+}
+
+bool tree_measure(const char *tree, uint64_t enough_bytes, uint64_t *ret_size_bytes)
+{
+	*ret_size_bytes = 0;
+	char *const roots[] = {(char *)tree, NULL};
+	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	if (!walk)
+		return false;
+	for (FTSENT *entry; *ret_size_bytes < enough_bytes && (entry = fts_read(walk));) {
+		if (entry->fts_info == FTS_D && entry->fts_level > 0 && name_skipped(entry->fts_name))
+			fts_set(walk, entry, FTS_SKIP);
+		/* Small files take a page each. */
+		if (entry->fts_info == FTS_F && !name_skipped(entry->fts_name) && entry->fts_statp->st_size <= FILE_MAX_BYTES)
+			*ret_size_bytes += (uint64_t)entry->fts_statp->st_size + 4096;
+	}
+	fts_close(walk);
+	return true;
 }
 
 /* ---- clone ------------------------------------------------------------------------------------------------------- */

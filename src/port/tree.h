@@ -31,6 +31,8 @@ struct tree_stats {
  * can't be made at all (no space, no rights). */
 MUST_CHECK enum status tree_snapshot(struct arena *arena, const char *from, const char *to, const char *skip,
                                      struct tree_stats *ret_stats, struct err *err);
+/* Adds up the sizes of its regular files, at most until `enough_bytes` are reached. False: it can't be read. */
+bool tree_measure(const char *tree, uint64_t enough_bytes, uint64_t *ret_size_bytes);
 /* Makes the farm `to` over the snapshot `from`; both absolute. */
 MUST_CHECK enum status tree_clone(const char *from, const char *to, struct err *err);
 /* Replaces (or creates, with its folders) the file `path` (relative) of a clone by a real one with this text; NULL

@@ -30,12 +30,16 @@ MUST_CHECK enum status scan(struct session *session, const struct scan_request *
 MUST_CHECK enum status hypothesize_findings(struct session *session, struct err *err);
 /* The claims of the project file. One that can't be read becomes a note. */
 MUST_CHECK enum status hypothesize_project(struct session *session, struct err *err);
-/* `text` as in hypothesis.text, but the path of a file for CANDIDATE_PATCH. */
+/* `text` as in hypothesis.text, but the path of a file for CANDIDATE_PATCH. `title` and `claim` may be NULL. The
+ * hypothesis is added to run.hypotheses and handed back. ST_INPUT: the patch can't be read or is no patch. */
 MUST_CHECK enum status hypothesize_one(struct session *session, enum candidate_kind kind, const char *text,
                                        const char *title, const char *claim, struct hypothesis **ret_hypothesis,
                                        struct err *err);
 
 /* ---- build: hypothesis x workload x configuration → variants ------------------------------------------------ */
+/* Makes session->workdir (when it is NULL) with what every build needs: in TMPDIR; when that isn't set in /dev/shm if the
+ * tree is small beside it (a disk can take a millisecond a file), else in /tmp. build_prepare() does it by itself. */
+MUST_CHECK enum status build_open(struct session *session, struct err *err);
 /* A private copy with the hypothesis applied (NULL: the baseline), and the units to compile: the workload's driver and
  * sources (NULL: the database's units that read one of the `changed` files, which build_changed_files() lists; with a
  * workload `changed` is not looked at). Copies are shared where nothing differs. */
@@ -53,7 +57,8 @@ MUST_CHECK enum status build_link(struct session *session, struct variant *varia
 /* A byte copy of the program under another path of the same length: the control's A'. */
 MUST_CHECK enum status build_copy(struct session *session, const struct variant *variant, struct variant *ret_copy,
                                   struct err *err);
-void build_close(struct session *session); /* removes session->workdir */
+/* Removes session->workdir when build_open() made it; sets it to NULL. */
+void build_close(struct session *session);
 
 /* ---- compare: variants → code differences ------------------------------------------------------------------- */
 MUST_CHECK enum status compare_tokens(struct session *session, const struct variant *baseline,
