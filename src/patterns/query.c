@@ -21,7 +21,7 @@ struct finding *finding_new(struct pattern_sink *sink, const struct ast_unit *un
 	finding->symbol = arena_strdup(sink->arena, symbol ? symbol : "");
 	finding->tier = pattern->tier;
 	finding->severity = severity;
-	finding->message = message;
+	finding->message = arena_strdup(sink->arena, message);
 	finding->claim = pattern->expected;
 	list_push(sink->arena, &sink->findings, finding);
 	return finding;
@@ -29,7 +29,8 @@ struct finding *finding_new(struct pattern_sink *sink, const struct ast_unit *un
 
 void finding_edit(struct pattern_sink *sink, struct finding *finding, size_t offset, size_t length, const char *text)
 {
-	struct edit edit = {.file = finding->file, .offset = offset, .length = length, .text = text};
+	struct edit edit = {.file = finding->file, .offset = offset, .length = length,
+	                    .text = arena_strdup(sink->arena, text)};
 	list_push(sink->arena, &finding->edits, edit);
 }
 
