@@ -23,6 +23,7 @@ enum {
 	SAID_LINES = 5,
 	COPY_MAX_BYTES = 16 * 1024 * 1024, /* larger programs run in place: copying would cost more than it samples */
 	WARM_ROUNDS_MAX = 4,
+	CALIBRATION_TRIES = 4,
 	PAIRS_PER_BLOCK_MAX = 199,
 	BLOCKS_WANTED = 30, /* that fit the budget, if pairs per block can make it so: 19 are the least that decide at 1 % */
 };
@@ -33,7 +34,9 @@ static const uint64_t PRIME_NONE_ABOVE_NS = 10000000; /* an iteration so long th
 static const uint64_t WARM_NS = 1000000;
 static const uint64_t SAMPLE_MAX_NS = 20000000; /* of the slower side, when the sides are far apart */
 static const double LIMIT_S = 10;               /* for one answer, besides 20 times what is expected */
-static const double LIMIT_FAIR_S = 0.1;         /* a shorter limit, because the budget ends, proves no hang */
+/* A shorter limit, because the budget ends, proves no hang: of a side that has answered before, and of a new one. */
+static const double LIMIT_FAIR_S = 5, LIMIT_FAIR_FIRST_S = 0.1;
+static const double MESSAGES_S = 200e-6; /* what assay and the two wake-ups of a pair cost */
 
 struct side {
 	const char *name;
@@ -57,6 +60,7 @@ struct engine {
 	double started, deadline, ticked;
 	double margin; /* natural logarithm */
 	uint64_t prime, warm;
+	double iteration_s, start_s; /* the sides' mean; the cheapest start of a block so far */
 	uint32_t pairs_per_block;
 	unsigned first; /* BASELINE or CANDIDATE: of the current block, by coin */
 	bool sink_failed, copy_failed, done;
@@ -103,7 +107,7 @@ static bool side_check(struct engine *engine, struct side *side, enum status sta
 		return false;
 	case ST_TIMEOUT:
 		/* When the budget ended while an answer was still due, nothing is wrong with the program. */
-		if (limit_s < 20 * expected_s + LIMIT_FAIR_S) {
+		if (limit_s < 20 * expected_s + (measurement->pairs.count ? LIMIT_FAIR_S : LIMIT_FAIR_FIRST_S)) {
 			engine_stop(engine, STOP_BUDGET);
 			return false;
 		}
@@ -244,36 +248,43 @@ static uint64_t at_least_one(double value)
 	return value > 1 ? (uint64_t)value : 1;
 }
 
+/* The least time that `n` iterations took on each side, of a few tries: one that was preempted must not count. */
+static bool both_least(struct engine *engine, uint64_t n, double ret_least_ns[2])
+{
+	ret_least_ns[0] = ret_least_ns[1] = INFINITY;
+	for (int i = 0; i < CALIBRATION_TRIES; i++) {
+		struct bench_reply replies[2];
+		if (!both_sample(engine, n, replies))
+			return false;
+		for (int k = 0; k < 2; k++)
+			ret_least_ns[k] = fmin(ret_least_ns[k], fmax((double)replies[k].ns, 1));
+		if (fmin(ret_least_ns[0], ret_least_ns[1]) >= (double)PRIME_NONE_ABOVE_NS)
+			break;
+	}
+	return true;
+}
+
 /* Sets the iteration counts, from both sides' times, so that both have done the same work when it ends. */
 static bool engine_calibrate(struct engine *engine)
 {
 	struct measurement *measurement = engine->measurement;
 	double target = (double)measurement->plan.sample_target_ns;
+	double least[2];
 	uint64_t n = 1;
-	double fast = 0, slow = 0;
-	bool again = true; /* the first calls touch memory for the first time */
 	for (;;) {
-		struct bench_reply replies[2];
-		if (!both_sample(engine, n, replies))
+		if (!both_least(engine, n, least))
 			return false;
-		fast = (double)(replies[0].ns < replies[1].ns ? replies[0].ns : replies[1].ns);
-		slow = (double)(replies[0].ns < replies[1].ns ? replies[1].ns : replies[0].ns);
-		if (slow >= target / 2 || n >= UINT64_C(1) << 40) {
-			if (!again || slow >= (double)PRIME_NONE_ABOVE_NS)
-				break;
-			again = false;
-			continue;
-		}
-		again = true;
-		double factor = slow > 0 ? target / slow : 10;
-		n = (uint64_t)((double)n * fmin(fmax(factor, 2), 10));
+		double slower = fmax(least[0], least[1]);
+		if (slower >= target / 2 || n >= UINT64_C(1) << 40)
+			break;
+		n = (uint64_t)((double)n * fmin(fmax(target / slower, 2), 10));
 	}
-	fast = fmax(fast, 1) / (double)n;
-	slow = fmax(slow, 1) / (double)n;
+	double fast = fmin(least[0], least[1]) / (double)n, slow = fmax(least[0], least[1]) / (double)n;
 	uint64_t wanted = at_least_one(target / fast), most = at_least_one((double)SAMPLE_MAX_NS / slow);
 	measurement->iterations = wanted < most ? wanted : most;
 	engine->prime = slow >= (double)PRIME_NONE_ABOVE_NS ? 0 : at_least_one((double)PRIME_NS / fast + 0.5);
 	engine->warm = at_least_one((double)WARM_NS / slow);
+	engine->iteration_s = 1e-9 * (fast + slow) / 2;
 	return true;
 }
 
@@ -292,19 +303,20 @@ static bool block_warm(struct engine *engine)
 	return true;
 }
 
-/* As many pairs as cost what a start costs: half of the time then buys new processes, half precision within them. */
+/* As many pairs as cost what a start costs: half of the time then buys new processes, half precision within them. Goes
+ * by the cheapest start so far, since a start that was disturbed tells nothing about the next. */
 static void engine_choose_pairs(struct engine *engine, double start_s)
 {
-	struct measurement *measurement = engine->measurement;
-	if (measurement->plan.pairs_per_block) {
-		engine->pairs_per_block = measurement->plan.pairs_per_block;
+	const struct measurement *measurement = engine->measurement;
+	if (engine->start_s == 0 || start_s < engine->start_s)
+		engine->start_s = start_s;
+	engine->pairs_per_block = measurement->plan.pairs_per_block;
+	if (engine->pairs_per_block)
 		return;
-	}
-	double both_ns = engine->sides[BASELINE].ns_per_iteration + engine->sides[CANDIDATE].ns_per_iteration;
-	double sample_s = 0.5e-9 * both_ns * (double)measurement->iterations;
-	double pair_s = 1e-9 * both_ns * (double)(measurement->iterations + engine->prime) + 200e-6;
-	double wanted = ceil(start_s / pair_s);
-	double affordable = floor((measurement->plan.budget_s / BLOCKS_WANTED - start_s) / pair_s);
+	double sample_s = engine->iteration_s * (double)measurement->iterations;
+	double pair_s = 2 * (sample_s + engine->iteration_s * (double)engine->prime) + MESSAGES_S;
+	double wanted = ceil(engine->start_s / pair_s);
+	double affordable = floor((measurement->plan.budget_s / BLOCKS_WANTED - engine->start_s) / pair_s);
 	/* An outlier among short samples shall not decide a block. */
 	double least = sample_s < 0.005 ? 3 : 1;
 	wanted = fmin(fmax(wanted, least), PAIRS_PER_BLOCK_MAX);
@@ -440,7 +452,7 @@ static void engine_block(struct engine *engine)
 	double warm_started = proc_now();
 	ready = ready && block_warm(engine);
 	start_s += proc_now() - warm_started;
-	if (ready && engine->pairs_per_block == 0)
+	if (ready)
 		engine_choose_pairs(engine, start_s);
 	if (ready)
 		block_pairs(engine);
