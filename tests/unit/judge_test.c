@@ -1,0 +1,322 @@
+#include "base/stat.h"
+#include "stage/stages.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define NEAR(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+#define HAS(text, part) assert_non_null(strstr((text), (part)))
+
+static volatile sig_atomic_t interrupted;
+
+static int setup(void **state)
+{
+	static struct session session;
+	session = (struct session){.interrupted = &interrupted};
+	arena_init(&session.arena);
+	*state = &session;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	arena_release(&((struct session *)*state)->arena);
+	return 0;
+}
+
+/* `blocks` blocks of three pairs whose log-ratios are theta plus a normal deviation for the block. */
+static struct measurement samples(struct session *session, unsigned blocks, double theta, double deviation)
+{
+	struct measurement measurement = {
+	    .plan = {.alpha = 0.01, .margin = 0.01, .budget_s = 10, .seed = 3},
+	    .elapsed_s = 2,
+	    .stop = STOP_DECIDED,
+	    .stationary = true,
+	    .bytes_per_iteration = 4096,
+	};
+	struct rng rng;
+	rng_seed(&rng, 42 + blocks);
+	for (unsigned b = 0; b < blocks; b++) {
+		double block = theta + deviation * rng_normal(&rng);
+		for (unsigned i = 0; i < 3; i++) {
+			struct pair pair = {.block = b, .index = i, .iterations = 10, .baseline_ns = 1000000};
+			pair.candidate_ns = (uint64_t)(1000000 * exp(block + ((int)i - 1) * 0.05));
+			list_push(&session->arena, &measurement.pairs, pair);
+		}
+	}
+	measurement.blocks = blocks;
+	return measurement;
+}
+
+static struct trial judged(struct session *session, const struct measurement *measurement, double floor_value)
+{
+	struct control control = {.done = true, .quiet = true, .floor = floor_value};
+	struct trial trial = {0};
+	judge_trial(session, measurement, &control, &trial);
+	assert_int_equal(trial.rung, RUNG_TIME);
+	assert_non_null(trial.evidence);
+	return trial;
+}
+
+static void verdicts_follow_the_interval(void **state)
+{
+	struct session *session = *state;
+	struct measurement measurement = samples(session, 30, -0.05, 0.003);
+	struct trial trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.verdict, VERDICT_FASTER);
+	NEAR(trial.effect.theta, -0.05, 0.003);
+	assert_true(trial.effect.low < -0.05 && trial.effect.high > -0.05);
+	assert_string_equal(trial.effect.population, "as built");
+	NEAR(trial.baseline_ns, 100000, 0.1);
+	assert_int_equal(trial.pairs, 90);
+	assert_int_equal(trial.blocks, 30);
+	assert_int_equal(trial.bytes_per_iteration, 4096);
+
+	measurement = samples(session, 30, 0.05, 0.003);
+	assert_int_equal(judged(session, &measurement, 0.001).verdict, VERDICT_SLOWER);
+	measurement = samples(session, 60, 0, 0.004);
+	assert_int_equal(judged(session, &measurement, 0.001).verdict, VERDICT_NO_EFFECT);
+	measurement = samples(session, 60, 0.004, 0.001);
+	trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.verdict, VERDICT_NO_EFFECT);
+	HAS(trial.evidence, "real but negligible");
+}
+
+static void floor_of_the_control_widens_the_margin(void **state)
+{
+	struct session *session = *state;
+	struct measurement measurement = samples(session, 30, -0.03, 0.003);
+	assert_int_equal(judged(session, &measurement, 0.001).verdict, VERDICT_FASTER);
+	struct trial trial = judged(session, &measurement, 0.05);
+	assert_int_equal(trial.verdict, VERDICT_NO_EFFECT);
+	HAS(trial.evidence, "control's floor");
+}
+
+static void inconclusive_says_what_it_excludes_and_needs(void **state)
+{
+	struct session *session = *state;
+	struct measurement measurement = samples(session, 40, 0.005, 0.03);
+	measurement.stop = STOP_BUDGET;
+	struct trial trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
+	HAS(trial.evidence, "are excluded");
+	HAS(trial.evidence, "would have been seen");
+	HAS(trial.evidence, "would be needed");
+
+	measurement = samples(session, 7, 0.3, 0.001);
+	measurement.stop = STOP_BUDGET;
+	trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
+	assert_true(isinf(trial.effect.low) && isinf(trial.effect.high));
+	HAS(trial.evidence, "19 blocks are the least that decide");
+
+	measurement = samples(session, 0, 0, 0);
+	measurement.stop = STOP_INTERRUPTED;
+	trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
+	HAS(trial.evidence, "interrupted");
+	assert_false(trial.effect.known);
+}
+
+static void failure_and_noise_are_never_a_difference(void **state)
+{
+	struct session *session = *state;
+	struct measurement measurement = samples(session, 30, -0.05, 0.003);
+	struct control loud = {.done = true, .quiet = false, .text = "it differs"};
+	struct trial trial = {0};
+	judge_trial(session, &measurement, &loud, &trial);
+	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
+	HAS(trial.evidence, "not judged: it differs");
+	measurement.stop = STOP_FAILED;
+	measurement.failure = "the candidate failed: killed by SIGSEGV";
+	trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.verdict, VERDICT_FAILED);
+	assert_string_equal(trial.evidence, measurement.failure);
+}
+
+static void disturbed_pairs_are_left_out_and_counted(void **state)
+{
+	struct session *session = *state;
+	struct measurement measurement = samples(session, 30, 0.05, 0.001);
+	/* Every block's first two pairs were preempted and look much faster. The third, at +0.05, stands for the block. */
+	for (size_t i = 0; i < measurement.pairs.count; i++)
+		if (measurement.pairs.at[i].index < 2) {
+			measurement.pairs.at[i].candidate_ns /= 3;
+			measurement.pairs.at[i].baseline_flags = i % 2 ? PAIR_PREEMPTED : PAIR_MIGRATED;
+		}
+	struct trial trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.verdict, VERDICT_SLOWER);
+	assert_int_equal(trial.excluded_pairs, 60);
+	NEAR(trial.effect.theta, 0.10, 0.003);
+	HAS(trial.evidence, "60 pairs left out");
+	HAS(trial.evidence, "with them -6"); /* exp(-1.0986 + 0.05) */
+	/* A page fault is part of the work. */
+	for (size_t i = 0; i < measurement.pairs.count; i++)
+		measurement.pairs.at[i].baseline_flags = measurement.pairs.at[i].baseline_flags ? PAIR_PAGE_FAULT : 0;
+	trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.excluded_pairs, 0);
+	assert_int_equal(trial.verdict, VERDICT_FASTER);
+}
+
+static void block_without_clean_pairs_is_taken_whole(void **state)
+{
+	struct session *session = *state;
+	struct measurement measurement = samples(session, 5, 0.02, 0);
+	for (size_t i = 0; i < 3; i++)
+		measurement.pairs.at[i].candidate_flags = PAIR_PREEMPTED;
+	double ratios[15];
+	assert_int_equal(pairs_block_ratios(&measurement.pairs, false, ratios), 5);
+	for (int b = 0; b < 5; b++)
+		NEAR(ratios[b], 0.02, 1e-5);
+	assert_int_equal(pairs_excluded_count(&measurement.pairs), 3);
+}
+
+/* The unit is the block: 30 pairs that agree within one pair of processes are one value, and decide nothing. */
+static void pairs_of_one_block_are_one_value(void **state)
+{
+	struct session *session = *state;
+	struct measurement measurement = samples(session, 30, -0.05, 0.001);
+	for (size_t i = 0; i < measurement.pairs.count; i++)
+		measurement.pairs.at[i].block = 0;
+	measurement.blocks = 1;
+	assert_int_equal(judged(session, &measurement, 0.001).verdict, VERDICT_INCONCLUSIVE);
+}
+
+static void control_is_quiet_or_not(void **state)
+{
+	struct session *session = *state;
+	struct control control;
+	struct measurement measurement = samples(session, 40, 0, 0.004);
+	judge_control(session, &measurement, &control);
+	assert_true(control.done && control.quiet);
+	assert_true(control.floor > 0.0003 && control.floor < 0.004);
+	HAS(control.text, "floor");
+	measurement = samples(session, 40, 0.02, 0.004);
+	judge_control(session, &measurement, &control);
+	assert_true(control.done && !control.quiet);
+	HAS(control.text, "can't judge");
+	measurement = samples(session, 0, 0, 0);
+	judge_control(session, &measurement, &control);
+	assert_false(control.done);
+	assert_false(control.quiet);
+}
+
+/* ---- families --------------------------------------------------------------------------------------------------------- */
+
+static void family_add(struct session *session, const struct hypothesis *hypothesis, enum verdict verdict, double low,
+                       double high)
+{
+	struct trial *trial = arena_new(&session->arena, struct trial);
+	*trial = (struct trial){
+	    .hypothesis = hypothesis,
+	    .config = {"gcc-12", "-O2"},
+	    .verdict = verdict,
+	    .rung = isnan(low) ? RUNG_TOKENS : RUNG_TIME,
+	    .evidence = "its evidence",
+	    .margin = 0.01,
+	    .effect = {.known = !isnan(low), .low = low, .high = high, .population = "as built"},
+	};
+	list_push(&session->arena, &session->run.trials, trial);
+}
+
+static const struct family *family_judged(struct session *session, enum verdict expected)
+{
+	judge_families(session);
+	assert_int_equal(session->run.families.count, 1);
+	assert_int_equal(session->run.families.at[0].verdict, expected);
+	assert_non_null(session->run.families.at[0].evidence);
+	session->run.trials.count = 0;
+	return &session->run.families.at[0];
+}
+
+static void family_claims_no_more_than_its_trials(void **state)
+{
+	struct session *session = *state;
+	struct hypothesis h = {.id = "h"};
+
+	for (int i = 0; i < 5; i++)
+		family_add(session, &h, VERDICT_NO_EFFECT, -0.004, 0.001 * i);
+	const struct family *family = family_judged(session, VERDICT_NO_EFFECT);
+	assert_string_equal(family->evidence, "5 of 5 trials: no effect; together their intervals span [-0.40, +0.40] %");
+
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_add(session, &h, VERDICT_NO_EFFECT, -0.004, 0.003);
+	family = family_judged(session, VERDICT_FASTER);
+	HAS(family->evidence, "1 of 2 trials: faster, 1: no effect");
+
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_add(session, &h, VERDICT_SLOWER, 0.02, 0.03);
+	family_judged(session, VERDICT_MIXED);
+
+	/* An inconclusive trial that may hide a slowdown forbids "faster"; one that excludes it does not. */
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_add(session, &h, VERDICT_INCONCLUSIVE, -0.05, 0.05);
+	family_judged(session, VERDICT_INCONCLUSIVE);
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_add(session, &h, VERDICT_INCONCLUSIVE, -0.05, 0.005);
+	family_judged(session, VERDICT_FASTER);
+
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_add(session, &h, VERDICT_WRONG_RESULTS, NAN, NAN);
+	family = family_judged(session, VERDICT_WRONG_RESULTS);
+	HAS(family->evidence, "its evidence");
+
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_add(session, &h, VERDICT_FAILED, NAN, NAN);
+	family_judged(session, VERDICT_FAILED);
+
+	family_add(session, &h, VERDICT_SLOWER, 0.02, 0.03);
+	family_add(session, &h, VERDICT_INCONCLUSIVE, -0.05, 0.05);
+	family_judged(session, VERDICT_SLOWER);
+
+	family_add(session, &h, VERDICT_NO_EFFECT, -0.003, 0.003);
+	family_add(session, &h, VERDICT_INCONCLUSIVE, -0.05, 0.05);
+	family_judged(session, VERDICT_INCONCLUSIVE);
+
+	family_add(session, &h, VERDICT_NO_EFFECT, NAN, NAN);
+	family_add(session, &h, VERDICT_NO_EFFECT, NAN, NAN);
+	family = family_judged(session, VERDICT_NO_EFFECT);
+	HAS(family->evidence, "at rung tokens: its evidence");
+
+	family_add(session, &h, VERDICT_DELIBERATE, NAN, NAN);
+	family = family_judged(session, VERDICT_DELIBERATE);
+	assert_string_equal(family->evidence, "its evidence");
+}
+
+static void families_are_hypothesis_and_configuration(void **state)
+{
+	struct session *session = *state;
+	struct hypothesis a = {.id = "a"}, b = {.id = "b"};
+	family_add(session, &a, VERDICT_FASTER, -0.05, -0.02);
+	family_add(session, &b, VERDICT_SLOWER, 0.02, 0.03);
+	family_add(session, &a, VERDICT_SLOWER, 0.02, 0.03);
+	session->run.trials.at[2]->config.cc = "clang-19";
+	judge_families(session);
+	assert_int_equal(session->run.families.count, 3);
+	assert_int_equal(session->run.families.at[0].verdict, VERDICT_FASTER);
+	assert_int_equal(session->run.families.at[2].verdict, VERDICT_SLOWER);
+	judge_families(session);
+	assert_int_equal(session->run.families.count, 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(verdicts_follow_the_interval, setup, teardown),
+	    cmocka_unit_test_setup_teardown(floor_of_the_control_widens_the_margin, setup, teardown),
+	    cmocka_unit_test_setup_teardown(inconclusive_says_what_it_excludes_and_needs, setup, teardown),
+	    cmocka_unit_test_setup_teardown(failure_and_noise_are_never_a_difference, setup, teardown),
+	    cmocka_unit_test_setup_teardown(disturbed_pairs_are_left_out_and_counted, setup, teardown),
+	    cmocka_unit_test_setup_teardown(block_without_clean_pairs_is_taken_whole, setup, teardown),
+	    cmocka_unit_test_setup_teardown(pairs_of_one_block_are_one_value, setup, teardown),
+	    cmocka_unit_test_setup_teardown(control_is_quiet_or_not, setup, teardown),
+	    cmocka_unit_test_setup_teardown(family_claims_no_more_than_its_trials, setup, teardown),
+	    cmocka_unit_test_setup_teardown(families_are_hypothesis_and_configuration, setup, teardown),
+	};
+	return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
+}

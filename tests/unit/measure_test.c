@@ -1,0 +1,538 @@
+/* End to end on small programs: the runtime, equal results, samples, counts. What is asserted is how it works; nothing
+ * here depends on how fast this machine is. */
+#include "port/embedded.h"
+#include "port/host.h"
+#include "stage/stages.h"
+
+#include "port/proc.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#define HAS(text, part) assert_non_null(strstr((text), (part)))
+
+static volatile sig_atomic_t interrupted;
+static struct arena files; /* lives as long as the group */
+static const char *folder;
+
+/* What the programs are made of: one driver, switched by -D. */
+static const char driver[] =
+    "#include <assay/bench.h>\n"
+    "#include <stdlib.h>\n"
+    "#include <stdio.h>\n"
+    "#include <string.h>\n"
+    "#include <unistd.h>\n"
+    "#ifndef BAD\n#define BAD 0\n#endif\n"
+    "enum { GOOD, CRASH, HANG, SAYS_FAIL, OTHER_BYTE, OTHER_SIZE, ONE_LESS, ONE_MORE, OTHER_LABEL, RANDOM, NO_OUTPUT,\n"
+    "       CRASH_IN_SETUP, HANG_IN_SETUP, CRASH_AT_END, WRITES_TO_4, HANG_LATER, CRASH_LATER };\n"
+    "struct state { unsigned char data[100000]; uint64_t sum; unsigned long calls; };\n"
+    "static void *setup(struct assay_bench *b)\n"
+    "{\n"
+    "	struct state *s = calloc(1, sizeof *s);\n"
+    "	uint64_t size = assay_param_u64(b, \"size\", 1000);\n"
+    "	if (size > sizeof s->data) assay_fail(b, \"size %d is too large\", (int)size);\n"
+    "	if (BAD == CRASH_IN_SETUP) abort();\n"
+    "	if (BAD == HANG_IN_SETUP) pause();\n"
+    "	assay_fill_text(b, s->data, size);\n"
+    "	assay_bytes_per_iteration(b, size);\n"
+    "	return s;\n"
+    "}\n"
+    "static void run(void *state, uint64_t n)\n"
+    "{\n"
+    "	struct state *s = state;\n"
+    "	s->calls++;\n"
+    "	if (BAD == CRASH || (BAD == CRASH_LATER && s->calls > 12)) { fputs(\"about to crash\\n\", stderr); abort(); }\n"
+    "	if (BAD == HANG || (BAD == HANG_LATER && s->calls > 12)) for (;;) pause();\n"
+    "	if (BAD == SAYS_FAIL) assay_fail(0, \"the frame is broken\");\n"
+    "	for (uint64_t i = 0; i < n; i++)\n"
+    "		for (int k = 0; k < 1000; k++) { s->sum = s->sum * 31 + s->data[k]; assay_keep(s); }\n"
+    "}\n"
+    "static void output(void *state, struct assay_bench *b)\n"
+    "{\n"
+    "	struct state *s = state;\n"
+    "	if (BAD == NO_OUTPUT) return;\n"
+    "	if (BAD == WRITES_TO_4 && write(4, \"hello, this is not a record of assay at all\", 43)) return;\n"
+    "	assay_output(b, \"sum\", &s->sum, sizeof s->sum);\n"
+    "	if (BAD == OTHER_BYTE) s->data[70000] ^= 1;\n"
+    "	if (BAD == RANDOM) s->data[3] = (unsigned char)(getpid() & 255);\n"
+    "	assay_output(b, BAD == OTHER_LABEL ? \"frames\" : \"frame\", s->data, sizeof s->data - (BAD == OTHER_SIZE));\n"
+    "}\n"
+    "static void edges(void *state, struct assay_bench *b)\n"
+    "{\n"
+    "	(void)state;\n"
+    "	if (BAD == NO_OUTPUT || BAD == ONE_LESS || BAD == WRITES_TO_4) return;\n"
+    "	assay_output(b, \"empty\", \"\", 0);\n"
+    "	if (BAD == ONE_MORE) assay_output(b, \"more\", \"x\", 1);\n"
+    "	if (BAD == CRASH_AT_END) atexit(abort);\n"
+    "}\n"
+    "const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges,\n"
+    "                                              .teardown = free};\n";
+
+static void file_write(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	assert_int_equal(fclose(file), 0);
+}
+
+static const char *in_folder(const char *name)
+{
+	return arena_printf(&files, "%s/%s", folder, name);
+}
+
+static void run_ok(const char *command)
+{
+	struct proc_request request = {.cpu = -1, .timeout_s = 60};
+	struct proc_result result;
+	list_push(&files, &request.argv, "sh");
+	list_push(&files, &request.argv, "-c");
+	list_push(&files, &request.argv, command);
+	assert_int_equal(proc_run(&files, &request, &result, NULL), ST_OK);
+	if (!proc_ok(&result))
+		fail_msg("%s: %s", command, result.err);
+}
+
+static int group_setup(void **state)
+{
+	(void)state;
+	arena_init(&files);
+	char template[] = "/tmp/assay-measure-test-XXXXXX";
+	if (!mkdtemp(template))
+		return -1;
+	folder = arena_strdup(&files, template);
+	mkdir(in_folder("assay"), 0700);
+	file_write(in_folder("assay/bench.h"), embedded_bench_h);
+	file_write(in_folder("runtime.c"), embedded_runtime_c);
+	file_write(in_folder("driver.c"), driver);
+	run_ok(arena_printf(&files, "cd %s && cc -std=gnu99 -Wall -Wextra -Werror -O2 -I. -c runtime.c -o runtime.o", folder));
+	return 0;
+}
+
+static int group_teardown(void **state)
+{
+	(void)state;
+	run_ok(arena_printf(&files, "rm -r %s", folder));
+	arena_release(&files);
+	return 0;
+}
+
+/* The driver with -DBAD=`bad`, built once. */
+static struct variant program(const char *name, const char *bad)
+{
+	struct variant variant = {.name = name, .program = in_folder(bad)};
+	if (access(variant.program, X_OK) != 0)
+		run_ok(arena_printf(&files, "cd %s && cc -O1 -DBAD=%s -I. driver.c runtime.o -o %s", folder, bad, bad));
+	return variant;
+}
+
+static int setup(void **state)
+{
+	static struct session session;
+	interrupted = 0;
+	session = (struct session){.interrupted = &interrupted, .jobs = 1, .workdir = folder, .run.seed = 5};
+	arena_init(&session.arena);
+	*state = &session;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	arena_release(&((struct session *)*state)->arena);
+	return 0;
+}
+
+/* ---- the runtime ----------------------------------------------------------------------------------------------------- */
+
+static struct proc_result program_run(struct session *session, const char *path, const char *words)
+{
+	struct proc_request request = {.cpu = -1, .timeout_s = 20};
+	struct proc_result result;
+	list_push(&session->arena, &request.argv, "sh");
+	list_push(&session->arena, &request.argv, "-c");
+	list_push(&session->arena, &request.argv, arena_printf(&session->arena, "exec %s %s 4>&-", path, words));
+	assert_int_equal(proc_run(&session->arena, &request, &result, NULL), ST_OK);
+	return result;
+}
+
+static void runtime_says_what_is_wrong(void **state)
+{
+	struct session *session = *state;
+	const char *good = program("baseline", "GOOD").program;
+	static const struct {
+		const char *words, *says;
+		int code;
+	} table[] = {
+	    {"", "say what to do", 2},
+	    {"--fast", "unknown option", 2},
+	    {"--param size --outputs", "--param needs NAME=VALUE", 2},
+	    {"--seed x --outputs", "--seed needs a whole number", 2},
+	    {"--count -3", "--count needs a whole number", 2},
+	    {"--param size=12q --outputs", "\"12q\" is not a whole number", 3},
+	    {"--param size=99999999999999999999 --outputs", "is not a whole number", 3},
+	    {"--param size=-1 --outputs", "is not a whole number", 3},
+	    {"--param size=1M --outputs", "size 1048576 is too large", 3},
+	    {"--param siz=5 --count 1", "parameter siz is given, but the workload never asks for it", 0},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct proc_result result = program_run(session, good, table[i].words);
+		assert_int_equal(result.end, PROC_EXITED);
+		assert_int_equal(result.code, table[i].code);
+		HAS(result.err, table[i].says);
+	}
+	HAS(program_run(session, good, "--param size=2K --describe").out, "bytes_per_iteration 2048\noutput yes\nedges yes\n");
+	HAS(program_run(session, good, "--time").out, "ns per iteration");
+}
+
+static void data_follows_the_seed(void **state)
+{
+	struct session *session = *state;
+	const char *good = program("baseline", "GOOD").program;
+	struct proc_result one = program_run(session, good, "--seed 1 --outputs");
+	struct proc_result same = program_run(session, good, "--seed 1 --outputs");
+	struct proc_result other = program_run(session, good, "--seed 2 --outputs");
+	assert_true(one.out_size > 100000);
+	assert_int_equal(one.out_size, same.out_size);
+	assert_memory_equal(one.out, same.out, one.out_size);
+	assert_memory_not_equal(one.out, other.out, one.out_size);
+}
+
+/* Between a command that is read and its reply: two getrusage before, one after, and nothing else. */
+static void no_system_call_between_the_stamps(void **state)
+{
+	struct session *session = *state;
+	struct proc_request version = {.cpu = -1, .timeout_s = 10};
+	struct proc_result result;
+	list_push(&session->arena, &version.argv, "strace");
+	list_push(&session->arena, &version.argv, "-V");
+	assert_int_equal(proc_run(&session->arena, &version, &result, NULL), ST_OK);
+	if (!proc_ok(&result)) {
+		printf("skipped: strace is not installed\n");
+		skip();
+	}
+	/* A command on stdin made of bytes: magic, kind 2 (sample), prime 1, iterations 1; little-endian. */
+	const char *command = arena_printf(
+	    &session->arena,
+	    "printf 'yssa\\002\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000' | "
+	    "strace -o %s/trace %s --serve 3<&0 4>/dev/null",
+	    folder, program("baseline", "GOOD").program);
+	struct proc_request request = {.cpu = -1, .timeout_s = 30};
+	list_push(&session->arena, &request.argv, "sh");
+	list_push(&session->arena, &request.argv, "-c");
+	list_push(&session->arena, &request.argv, command);
+	assert_int_equal(proc_run(&session->arena, &request, &result, NULL), ST_OK);
+	if (!proc_ok(&result)) {
+		printf("skipped: strace can't trace here: %s\n", result.err);
+		skip();
+	}
+	FILE *trace = fopen(in_folder("trace"), "r");
+	assert_non_null(trace);
+	char line[4096];
+	char *calls = arena_strdup(&session->arena, "");
+	bool inside = false, replied = false;
+	while (fgets(line, sizeof line, trace)) {
+		if (strncmp(line, "read(3, \"yssa", 13) == 0) {
+			inside = true;
+			continue;
+		}
+		if (inside && strncmp(line, "write(4,", 8) == 0) {
+			replied = true;
+			break;
+		}
+		if (inside)
+			calls = arena_printf(&session->arena, "%s%.*s ", calls, (int)strcspn(line, "("), line);
+	}
+	fclose(trace);
+	assert_true(replied);
+	/* sched_getcpu() may be a system call where the vDSO lacks it; it stands outside the stamps as well. */
+	if (strcmp(calls, "getrusage getrusage getrusage ") != 0)
+		assert_string_equal(calls, "getrusage getrusage getcpu getcpu getrusage ");
+}
+
+/* ---- equal results --------------------------------------------------------------------------------------------------- */
+
+static struct outputs_result compared(struct session *session, const char *a, const char *b, double timeout_s)
+{
+	struct variant baseline = program("baseline", a), candidate = program("candidate", b);
+	struct outputs_result result;
+	struct err err = ERR_INIT;
+	assert_int_equal(outputs_compare(session, &baseline, &candidate, NULL, timeout_s, &result, &err), ST_OK);
+	return result;
+}
+
+static void outputs_table(void **state)
+{
+	static const struct {
+		const char *baseline, *candidate;
+		enum outputs_verdict verdict;
+		const char *says;
+	} table[] = {
+	    {"GOOD", "GOOD", OUTPUTS_EQUAL, ""},
+	    {"GOOD", "OTHER_BYTE", OUTPUTS_DIFFER, "record 2 \"frame\" differs at byte 70000 of 100000"},
+	    {"GOOD", "OTHER_SIZE", OUTPUTS_DIFFER, "record 2 \"frame\" has 99999 bytes, the baseline has 100000"},
+	    {"GOOD", "ONE_LESS", OUTPUTS_DIFFER, "record 3 \"empty\" is missing"},
+	    {"GOOD", "ONE_MORE", OUTPUTS_DIFFER, "record 4 \"more\" is one more than the baseline has"},
+	    {"GOOD", "OTHER_LABEL", OUTPUTS_DIFFER, "record 2 is \"frames\", the baseline has \"frame\""},
+	    {"GOOD", "CRASH", OUTPUTS_CANDIDATE_FAILED, "killed by SIGABRT: about to crash"},
+	    {"GOOD", "SAYS_FAIL", OUTPUTS_CANDIDATE_FAILED, "exit status 3: the frame is broken"},
+	    {"GOOD", "CRASH_AT_END", OUTPUTS_CANDIDATE_FAILED, "killed by SIGABRT"},
+	    {"GOOD", "WRITES_TO_4", OUTPUTS_CANDIDATE_FAILED, "descriptor 4"},
+	    {"CRASH", "GOOD", OUTPUTS_BASELINE_FAILED, "killed by SIGABRT"},
+	    {"RANDOM", "GOOD", OUTPUTS_NOT_REPEATABLE, "record 2 \"frame\" differs at byte 3"},
+	    {"NO_OUTPUT", "NO_OUTPUT", OUTPUTS_NONE, "no results"},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct outputs_result result = compared(*state, table[i].baseline, table[i].candidate, 20);
+		assert_int_equal(result.verdict, table[i].verdict);
+		HAS(result.text, table[i].says);
+		if (result.verdict == OUTPUTS_EQUAL) {
+			assert_int_equal(result.records, 3);
+			assert_int_equal(result.bytes, 100008);
+		}
+	}
+}
+
+static void outputs_that_hang_end_in_time(void **state)
+{
+	double started = proc_now();
+	struct outputs_result result = compared(*state, "GOOD", "HANG", 0.5);
+	assert_int_equal(result.verdict, OUTPUTS_CANDIDATE_FAILED);
+	HAS(result.text, "no end within 0.5 s");
+	assert_true(proc_now() - started < 5);
+}
+
+static void outputs_can_be_interrupted(void **state)
+{
+	struct session *session = *state;
+	struct variant good = program("baseline", "GOOD");
+	struct outputs_result result;
+	struct err err = ERR_INIT;
+	interrupted = 1;
+	assert_int_equal(outputs_compare(session, &good, &good, NULL, 5, &result, &err), ST_INTERRUPTED);
+}
+
+/* ---- samples --------------------------------------------------------------------------------------------------------- */
+
+struct kept {
+	size_t count;
+	size_t fail_after, interrupt_after; /* 0: never */
+};
+
+static enum status keep(void *context, const struct pair *pair, struct err *err)
+{
+	struct kept *kept = context;
+	assert_int_equal(pair->iterations > 0, 1);
+	kept->count++;
+	if (kept->interrupt_after && kept->count == kept->interrupt_after)
+		interrupted = 1;
+	if (kept->fail_after && kept->count > kept->fail_after)
+		return err_set(err, ST_SYSTEM, "the disk is full");
+	return ST_OK;
+}
+
+static struct measurement measured(struct session *session, const char *bad, double budget_s, struct kept *kept)
+{
+	struct variant baseline = program("baseline", "GOOD"), candidate = program("candidate", bad);
+	struct sample_sink sink = {.put = keep, .context = kept};
+	struct plan plan = {.seed = 11, .alpha = 0.01, .margin = 0.01, .budget_s = budget_s, .sample_target_ns = 100000,
+	                    .cpu = CPU_CHOOSE};
+	struct measurement measurement;
+	struct err err = ERR_INIT;
+	enum status status = measure(session, &baseline, &candidate, NULL, &plan, &sink, &measurement, &err);
+	if (status != ST_OK)
+		fail_msg("%s", err.text);
+	return measurement;
+}
+
+static void pairs_are_taken_and_kept(void **state)
+{
+	struct kept kept = {0};
+	struct measurement measurement = measured(*state, "GOOD", 20, &kept);
+	const struct pair_list *pairs = &measurement.pairs;
+	assert_true(measurement.stop == STOP_DECIDED || measurement.stop == STOP_BUDGET);
+	assert_int_equal(kept.count, pairs->count);
+	assert_int_equal(measurement.bytes_per_iteration, 1000);
+	assert_true(measurement.plan.cpu >= 0);
+	assert_true(measurement.blocks >= 19);
+	assert_true(measurement.measured_s > 0 && measurement.measured_s < measurement.elapsed_s);
+	size_t first[2] = {0};
+	uint32_t block = 0, index = 0;
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct pair *pair = &pairs->at[i];
+		if (pair->block != block) {
+			assert_int_equal(pair->block, block + 1);
+			block++;
+			index = 0;
+		}
+		assert_int_equal(pair->index, index++);
+		assert_int_equal(pair->iterations, measurement.iterations);
+		assert_true(pair->baseline_ns > 0 && pair->candidate_ns > 0);
+		first[pair->candidate_first]++;
+	}
+	assert_int_equal(block + 1, measurement.blocks);
+	/* A fair coin: one side first in fewer than a quarter of 57 pairs has a chance below 1 in 10,000; the seed is fixed. */
+	assert_true(first[0] > pairs->count / 4 && first[1] > pairs->count / 4);
+	double ratios[8192];
+	assert_true(pairs->count < 8192);
+	assert_int_equal(pairs_block_ratios(pairs, false, ratios), measurement.blocks);
+	/* The parent is back where it was, and the copies are gone. */
+	assert_int_not_equal(access(in_folder("pair0"), F_OK), 0);
+	assert_int_not_equal(access(in_folder("pair1"), F_OK), 0);
+}
+
+static void crash_and_hang_are_the_candidates_failure(void **state)
+{
+	static const struct {
+		const char *bad, *says;
+	} table[] = {
+	    {"CRASH", "the candidate failed: killed by SIGABRT: about to crash"},
+	    {"CRASH_LATER", "the candidate failed: killed by SIGABRT: about to crash"},
+	    {"SAYS_FAIL", "exit status 3: the frame is broken"},
+	    {"CRASH_IN_SETUP", "the candidate failed in its set-up: killed by SIGABRT"},
+	    {"HANG", "the candidate failed: no answer within"},
+	    {"HANG_LATER", "the candidate failed: no answer within"},
+	    {"HANG_IN_SETUP", "the candidate failed in its set-up: no answer within"},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct kept kept = {0};
+		double started = proc_now();
+		struct measurement measurement = measured(*state, table[i].bad, 1, &kept);
+		assert_true(proc_now() - started < 4);
+		assert_int_equal(measurement.stop, STOP_FAILED);
+		assert_true(measurement.candidate_failed);
+		HAS(measurement.failure, table[i].says);
+	}
+}
+
+static void baseline_failure_is_not_the_candidates(void **state)
+{
+	struct session *session = *state;
+	struct variant baseline = program("baseline", "CRASH"), candidate = program("candidate", "GOOD");
+	struct plan plan = {.seed = 1, .alpha = 0.01, .margin = 0.01, .budget_s = 5, .cpu = CPU_ANY};
+	struct measurement measurement;
+	struct err err = ERR_INIT;
+	assert_int_equal(measure(session, &baseline, &candidate, NULL, &plan, NULL, &measurement, &err), ST_OK);
+	assert_int_equal(measurement.stop, STOP_FAILED);
+	assert_false(measurement.candidate_failed);
+	HAS(measurement.failure, "the baseline failed");
+}
+
+static void interrupted_keeps_the_pairs(void **state)
+{
+	struct kept kept = {.interrupt_after = 5};
+	struct measurement measurement = measured(*state, "GOOD", 20, &kept);
+	assert_int_equal(measurement.stop, STOP_INTERRUPTED);
+	assert_int_equal(measurement.pairs.count, 5);
+	assert_int_equal(kept.count, 5);
+}
+
+static void full_disk_ends_nothing(void **state)
+{
+	struct session *session = *state;
+	struct kept kept = {.fail_after = 3};
+	struct measurement measurement = measured(session, "GOOD", 20, &kept);
+	assert_true(measurement.pairs.count >= 57);
+	assert_int_equal(kept.count, 4);
+	assert_true(session->run.notes.count >= 1);
+	HAS(session->run.notes.at[0].text, "the disk is full");
+}
+
+static void budget_ends_it(void **state)
+{
+	struct kept kept = {0};
+	double started = proc_now();
+	struct measurement measurement = measured(*state, "GOOD", 0.02, &kept);
+	assert_true(proc_now() - started < 2);
+	assert_int_equal(measurement.stop, STOP_BUDGET);
+}
+
+/* ---- counts ---------------------------------------------------------------------------------------------------------- */
+
+static void instructions_are_counted(void **state)
+{
+	struct session *session = *state;
+	struct variant baseline = program("baseline", "GOOD"), candidate = program("candidate", "GOOD");
+	struct counter_list counters = {0};
+	struct err err = ERR_INIT;
+	assert_int_equal(count(session, &baseline, &candidate, NULL, 60, &counters, &err), ST_OK);
+	assert_int_equal(counters.count, 2);
+	assert_string_equal(counters.at[0].name, "instructions (valgrind, emulated CPU)");
+	if (counters.at[0].unavailable) {
+		printf("skipped: %s\n", counters.at[0].unavailable);
+		skip();
+	}
+	/* 1000 rounds of some instructions, and the same on both sides to the last one. */
+	assert_true(counters.at[0].baseline > 3000 && counters.at[0].baseline < 30000);
+	assert_true(counters.at[0].baseline == counters.at[0].candidate);
+	if (counters.at[1].unavailable)
+		assert_true(counters.at[1].baseline == 0 && counters.at[1].candidate == 0);
+}
+
+static void missing_valgrind_is_a_reason(void **state)
+{
+	struct session *session = *state;
+	struct variant good = program("baseline", "GOOD");
+	struct counter_list counters = {0};
+	struct err err = ERR_INIT;
+	char *path = strdup(getenv("PATH"));
+	setenv("PATH", "/nonexistent", 1);
+	enum status status = count(session, &good, &good, NULL, 60, &counters, &err);
+	setenv("PATH", path, 1);
+	free(path);
+	assert_int_equal(status, ST_OK);
+	HAS(counters.at[0].unavailable, "valgrind is not installed");
+	assert_true(counters.at[0].baseline == 0);
+}
+
+/* ---- host ------------------------------------------------------------------------------------------------------------ */
+
+static void host_is_described(void **state)
+{
+	struct session *session = *state;
+	struct host host;
+	host_describe(&session->arena, &host);
+	assert_true(host.cpus >= 1);
+	assert_true(strlen(host.name) && strlen(host.cpu) && strlen(host.kernel) && strlen(host.clock_source));
+	HAS(host.counters, "available");
+	int cpu = host_cpu_choose();
+	assert_true(cpu >= 0 && cpu < sysconf(_SC_NPROCESSORS_CONF));
+	struct host_affinity before;
+	host_cpu_leave(cpu, &before);
+	cpu_set_t now;
+	assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
+	assert_true(!before.moved || !CPU_ISSET(cpu, &now));
+	host_cpu_return(&before);
+	assert_int_equal(sched_getaffinity(0, sizeof now, &now), 0);
+	assert_true(CPU_ISSET(cpu, &now));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(runtime_says_what_is_wrong, setup, teardown),
+	    cmocka_unit_test_setup_teardown(data_follows_the_seed, setup, teardown),
+	    cmocka_unit_test_setup_teardown(no_system_call_between_the_stamps, setup, teardown),
+	    cmocka_unit_test_setup_teardown(outputs_table, setup, teardown),
+	    cmocka_unit_test_setup_teardown(outputs_that_hang_end_in_time, setup, teardown),
+	    cmocka_unit_test_setup_teardown(outputs_can_be_interrupted, setup, teardown),
+	    cmocka_unit_test_setup_teardown(pairs_are_taken_and_kept, setup, teardown),
+	    cmocka_unit_test_setup_teardown(crash_and_hang_are_the_candidates_failure, setup, teardown),
+	    cmocka_unit_test_setup_teardown(baseline_failure_is_not_the_candidates, setup, teardown),
+	    cmocka_unit_test_setup_teardown(interrupted_keeps_the_pairs, setup, teardown),
+	    cmocka_unit_test_setup_teardown(full_disk_ends_nothing, setup, teardown),
+	    cmocka_unit_test_setup_teardown(budget_ends_it, setup, teardown),
+	    cmocka_unit_test_setup_teardown(instructions_are_counted, setup, teardown),
+	    cmocka_unit_test_setup_teardown(missing_valgrind_is_a_reason, setup, teardown),
+	    cmocka_unit_test_setup_teardown(host_is_described, setup, teardown),
+	};
+	return cmocka_run_group_tests_name("measure", tests, group_setup, group_teardown);
+}
