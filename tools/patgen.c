@@ -86,8 +86,10 @@ static void put_kind(struct source *source, FILE *out, char *kind, unsigned line
 	*end = '\0';
 	bool costs = strcmp(kind, "costs") == 0, fixed = strcmp(kind, "costs fixed") == 0;
 	bool lookalike = strncmp(kind, "lookalike ", 10) == 0 && kind[10];
-	if (!costs && !fixed && !lookalike && strcmp(kind, "harmless") != 0)
-		fail(source->path, line, "the kinds of example are: costs, costs fixed, harmless, lookalike NAME");
+	bool also = strncmp(kind, "also ", 5) == 0 && kind[5];
+	if (!costs && !fixed && !lookalike && !also && strcmp(kind, "harmless") != 0)
+		fail(source->path, line,
+		     "the kinds of example are: costs, costs fixed, harmless, also NAME, also NAME fixed, lookalike NAME");
 	if ((costs && source->costs) || (fixed && source->costs_fixed))
 		fail(source->path, line, "a second example of this kind");
 	source->costs |= costs;

@@ -15,49 +15,50 @@ static const struct qualifier {
 	const char *name;
 	const char *body, *c90;
 	bool layout;
+	bool hint; /* about likelihood or placement: seldom worth much */
 } qualifiers[] = {
-    {"restrict", NULL, "__restrict__", false},
-    {"__restrict", NULL, NULL, false},
-    {"__restrict__", NULL, NULL, false},
-    {"inline", NULL, "__inline__", false},
-    {"__inline", NULL, NULL, false},
-    {"__inline__", NULL, NULL, false},
-    {"always_inline", "__inline__ __attribute__((always_inline))", NULL, false},
-    {"__always_inline", "__inline__ __attribute__((always_inline))", NULL, false},
-    {"noinline", "__attribute__((noinline))", NULL, false},
-    {"__noinline", "__attribute__((noinline))", NULL, false},
-    {"____cacheline_aligned", "__attribute__((aligned(64)))", NULL, true},
-    {"____cacheline_aligned_in_smp", "__attribute__((aligned(64)))", NULL, true},
-    {"__cacheline_aligned", "__attribute__((aligned(64)))", NULL, true},
-    {"__cacheline_aligned_in_smp", "__attribute__((aligned(64)))", NULL, true},
-    {"__cache_aligned", "__attribute__((aligned(64)))", NULL, true},
-    {"CACHE_ALIGNED", "__attribute__((aligned(64)))", NULL, true},
-    {"CACHELINE_ALIGNED", "__attribute__((aligned(64)))", NULL, true},
-    {"__aligned", "__attribute__((aligned($1)))", NULL, true},
-    {"_Alignas", NULL, NULL, true},
-    {"alignas", "_Alignas($1)", NULL, true},
-    {"__attribute__", NULL, NULL, true},
-    {"__attribute", NULL, NULL, true},
-    {"likely", "__builtin_expect(!!($1), 1)", NULL, false},
-    {"__likely", "__builtin_expect(!!($1), 1)", NULL, false},
-    {"LIKELY", "__builtin_expect(!!($1), 1)", NULL, false},
-    {"__predict_true", "__builtin_expect(!!($1), 1)", NULL, false},
-    {"unlikely", "__builtin_expect(!!($1), 0)", NULL, false},
-    {"__unlikely", "__builtin_expect(!!($1), 0)", NULL, false},
-    {"UNLIKELY", "__builtin_expect(!!($1), 0)", NULL, false},
-    {"__predict_false", "__builtin_expect(!!($1), 0)", NULL, false},
-    {"__builtin_expect", NULL, NULL, false},
-    {"prefetch", "__builtin_prefetch($1)", NULL, false},
-    {"prefetchr", "__builtin_prefetch($1)", NULL, false},
-    {"prefetchw", "__builtin_prefetch(($1), 1)", NULL, false},
-    {"__builtin_prefetch", NULL, NULL, false},
-    {"__builtin_assume_aligned", NULL, NULL, false},
-    {"__hot", "__attribute__((hot))", NULL, false},
-    {"__cold", "__attribute__((cold))", NULL, false},
-    {"__pure", "__attribute__((pure))", NULL, false},
-    {"__attribute_pure__", "__attribute__((pure))", NULL, false},
-    {"__attribute_const__", "__attribute__((const))", NULL, false},
-    {"__read_mostly", "__attribute__((section(\".data.read_mostly\")))", NULL, false},
+    {"restrict", NULL, "__restrict__", false, false},
+    {"__restrict", NULL, NULL, false, false},
+    {"__restrict__", NULL, NULL, false, false},
+    {"inline", NULL, "__inline__", false, false},
+    {"__inline", NULL, NULL, false, false},
+    {"__inline__", NULL, NULL, false, false},
+    {"always_inline", "__inline__ __attribute__((always_inline))", NULL, false, false},
+    {"__always_inline", "__inline__ __attribute__((always_inline))", NULL, false, false},
+    {"noinline", "__attribute__((noinline))", NULL, false, true},
+    {"__noinline", "__attribute__((noinline))", NULL, false, true},
+    {"____cacheline_aligned", "__attribute__((aligned(64)))", NULL, true, false},
+    {"____cacheline_aligned_in_smp", "__attribute__((aligned(64)))", NULL, true, false},
+    {"__cacheline_aligned", "__attribute__((aligned(64)))", NULL, true, false},
+    {"__cacheline_aligned_in_smp", "__attribute__((aligned(64)))", NULL, true, false},
+    {"__cache_aligned", "__attribute__((aligned(64)))", NULL, true, false},
+    {"CACHE_ALIGNED", "__attribute__((aligned(64)))", NULL, true, false},
+    {"CACHELINE_ALIGNED", "__attribute__((aligned(64)))", NULL, true, false},
+    {"__aligned", "__attribute__((aligned($1)))", NULL, true, false},
+    {"_Alignas", NULL, NULL, true, false},
+    {"alignas", "_Alignas($1)", NULL, true, false},
+    {"__attribute__", NULL, NULL, true, false},
+    {"__attribute", NULL, NULL, true, false},
+    {"likely", "__builtin_expect(!!($1), 1)", NULL, false, true},
+    {"__likely", "__builtin_expect(!!($1), 1)", NULL, false, true},
+    {"LIKELY", "__builtin_expect(!!($1), 1)", NULL, false, true},
+    {"__predict_true", "__builtin_expect(!!($1), 1)", NULL, false, true},
+    {"unlikely", "__builtin_expect(!!($1), 0)", NULL, false, true},
+    {"__unlikely", "__builtin_expect(!!($1), 0)", NULL, false, true},
+    {"UNLIKELY", "__builtin_expect(!!($1), 0)", NULL, false, true},
+    {"__predict_false", "__builtin_expect(!!($1), 0)", NULL, false, true},
+    {"__builtin_expect", NULL, NULL, false, true},
+    {"prefetch", "__builtin_prefetch($1)", NULL, false, true},
+    {"prefetchr", "__builtin_prefetch($1)", NULL, false, true},
+    {"prefetchw", "__builtin_prefetch(($1), 1)", NULL, false, true},
+    {"__builtin_prefetch", NULL, NULL, false, true},
+    {"__builtin_assume_aligned", NULL, NULL, false, false},
+    {"__hot", "__attribute__((hot))", NULL, false, true},
+    {"__cold", "__attribute__((cold))", NULL, false, true},
+    {"__pure", "__attribute__((pure))", NULL, false, false},
+    {"__attribute_pure__", "__attribute__((pure))", NULL, false, false},
+    {"__attribute_const__", "__attribute__((const))", NULL, false, false},
+    {"__read_mostly", "__attribute__((section(\".data.read_mostly\")))", NULL, false, true},
 };
 
 static const struct qualifier *qualifier_find(const char *name)
@@ -163,9 +164,11 @@ static size_t comment_end(const char *text, size_t size, size_t from)
 		return line_end;
 	if (text[at] == '/' && at + 1 < size && text[at + 1] == '/')
 		return line_end;
-	if (text[at] == '/' && at + 1 < size && text[at + 1] == '*' && line_end - at >= 4 && text[line_end - 1] == '/' &&
-	    text[line_end - 2] == '*')
-		return line_end;
+	if (text[at] == '/' && at + 1 < size && text[at + 1] == '*') {
+		for (size_t end = at + 4; end <= line_end; end++)
+			if (text[end - 1] == '/' && text[end - 2] == '*')
+				return comment_end(text, size, end);
+	}
 	return from;
 }
 
@@ -261,14 +264,15 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 			continue; /* another macro of that name */
 		enum touch touch;
 		const char *what = touched(unit, i, arena, &touch);
-		enum severity severity = macro->expansions == 0 || touch <= TOUCH_PROTOTYPE  ? SEVERITY_LOW
+		bool weak = macro->expansions == 0 || touch <= TOUCH_PROTOTYPE || qualifier->hint;
+		enum severity severity = weak                                         ? SEVERITY_LOW
 		                         : qualifier->layout && touch == TOUCH_LAYOUT ? SEVERITY_HIGH
-		                                                                             : SEVERITY_MEDIUM;
+		                                                                      : SEVERITY_MEDIUM;
 		struct finding *finding = finding_new(
 		    sink, unit, &pattern_p02, &macro->range, macro->name, severity,
 		    macro->expansions == 0
 		        ? arena_printf(arena, "`%s` is emptied by a macro, but nothing is expanded through it", macro->name)
-		        : arena_printf(arena, "`%s` is emptied by a macro: what is declared with it does not have it",
+		        : arena_printf(arena, "`%s` is emptied by a macro: what is written with it reaches the compiler without it",
 		                       macro->name));
 		if (macro->expansions == 0)
 			finding->evidence = "expanded 0 times after its definition";
@@ -481,6 +485,82 @@ static void edges(void *state, struct assay_bench *b)
 }
 
 const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+#endif
+
+#if 0 /* assay example: also attributes and hints */
+#define ____cacheline_aligned // finds
+#define __aligned(x) /* not here */ // finds
+#define likely(x) (!!(x)) // finds
+#  define unlikely(cond) /* finds */ \
+	(cond)
+#define prefetch(x) ((void)(x)) // finds
+#define inline /* a comment */ // finds
+struct bucket {
+	long count;
+} ____cacheline_aligned;
+struct pair {
+	long first __aligned(16);
+};
+static inline long add(struct bucket *a, const struct bucket *b)
+{
+	prefetch(b + 1);
+	if (likely(b->count))
+		a->count += b->count;
+	if (unlikely(a->count < 0))
+		a->count = 0;
+	return a->count;
+}
+long add_all(struct bucket *a, const struct pair *p)
+{
+	return add(a, a + 1) + p->first;
+}
+#endif
+
+#if 0 /* assay example: also attributes and hints fixed */
+#define ____cacheline_aligned __attribute__((aligned(64))) // finds
+#define __aligned(x) __attribute__((aligned(x))) /* not here */ // finds
+#define likely(x) __builtin_expect(!!(x), 1) // finds
+#  define unlikely(cond) \
+	__builtin_expect(!!(cond), 0)
+#define prefetch(x) __builtin_prefetch(x) // finds
+/* inline: no longer emptied */
+struct bucket {
+	long count;
+} ____cacheline_aligned;
+struct pair {
+	long first __aligned(16);
+};
+static inline long add(struct bucket *a, const struct bucket *b)
+{
+	prefetch(b + 1);
+	if (likely(b->count))
+		a->count += b->count;
+	if (unlikely(a->count < 0))
+		a->count = 0;
+	return a->count;
+}
+long add_all(struct bucket *a, const struct pair *p)
+{
+	return add(a, a + 1) + p->first;
+}
+#endif
+
+#if 0 /* assay example: also where the language has no such keyword */
+// flags: -O2 -std=gnu89
+#define restrict /* C89 */ // finds
+long sum(const long *restrict from, long *restrict to)
+{
+	return *to += *from;
+}
+#endif
+
+#if 0 /* assay example: also where the language has no such keyword fixed */
+// flags: -O2 -std=gnu89
+#define restrict __restrict__ /* C89 */ // finds
+long sum(const long *restrict from, long *restrict to)
+{
+	return *to += *from;
+}
 #endif
 
 #if 0 /* assay example: lookalike a real attribute */

@@ -186,7 +186,7 @@ static bool innermost(const struct loop *loop, const struct ast_node *node)
 	for (const struct ast_node *at = node->parent; at; at = at->parent) {
 		if (at == loop->node)
 			return true;
-		if (ast_is_loop(at) && (!at->init || !node_holds(at->init, node)))
+		if (node_is_loop(at) && (!at->init || !node_holds(at->init, node)))
 			return false;
 	}
 	return false;
@@ -494,6 +494,86 @@ static void output(void *state, struct assay_bench *b)
 }
 
 const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output};
+#endif
+
+#if 0 /* assay example: also in a while loop, and twice */
+#include <string.h>
+struct entry {
+	char *name;
+};
+void underline(struct entry *entry, char *below)
+{
+	size_t i = 0;
+	while (i < strlen(entry->name)) { // finds
+		below[i] = i + 1 == strlen(entry->name) ? '+' : '-';
+		i++;
+	}
+}
+#endif
+
+#if 0 /* assay example: also in a while loop, and twice fixed */
+#include <string.h>
+struct entry {
+	char *name;
+};
+void underline(struct entry *entry, char *below)
+{
+	size_t i = 0;
+	const size_t name_length = strlen(entry->name);
+	while (i < name_length) { // finds
+		below[i] = i + 1 == name_length ? '+' : '-';
+		i++;
+	}
+}
+#endif
+
+#if 0 /* assay example: also advice only */
+#include <stdio.h>
+#include <string.h>
+unsigned sum_all(const char *at, char *copy)
+{
+	unsigned sum = 0, value;
+	int used;
+	while (sscanf(at, "%u%n", &value, &used) == 1) { // finds
+		sum += value;
+		at += used;
+	}
+	for (; strlen(at) >= 2; at += 2) // finds
+		sum += (unsigned char)at[1];
+	for (size_t i = 0; i < strlen(copy); i++) { // finds
+		if (copy[i] == ';')
+			copy[i] = '\0';
+	}
+	return sum;
+}
+void join(char *to, const char *const *words)
+{
+	while (*words) {
+		strcat(to, *words++); // finds
+		strcat(to, " ");
+	}
+}
+#endif
+
+#if 0 /* assay example: also a call that might write it */
+#include <stdio.h>
+#include <string.h>
+void show(const char *s)
+{
+	for (size_t i = 0; i < strlen(s); i++) // finds
+		putchar(s[i]);
+}
+#endif
+
+#if 0 /* assay example: also a call that might write it fixed */
+#include <stdio.h>
+#include <string.h>
+void show(const char *s)
+{
+	const size_t s_length = strlen(s);
+	for (size_t i = 0; i < s_length; i++) // finds
+		putchar(s[i]);
+}
 #endif
 
 #if 0 /* assay example: lookalike taken once */

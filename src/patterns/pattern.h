@@ -4,9 +4,12 @@
  * examples as C source:
  *
  *     #if 0 / * assay example: costs * /         a whole driver (include/assay/bench.h) where the pattern costs; every
- *                                                line that must be reported ends in "// finds"
+ *                                                line that must be reported ends in "// finds" (or holds a comment of
+ *                                                that one word, where the line goes on)
  *     #if 0 / * assay example: costs fixed * /   the same after the candidate that the detector generates
  *     #if 0 / * assay example: harmless * /      the other half of the proving pair: looks the same, costs nothing
+ *     #if 0 / * assay example: also NAME * /     more source with lines that must be reported; "also NAME fixed", when it
+ *                                                is there: after the candidates
  *     #if 0 / * assay example: lookalike NAME * /  must stay silent; any number of them
  *
  * (written without the blanks inside the comment marks). From the files the build derives the registry
@@ -45,7 +48,7 @@ struct pattern {
 };
 
 struct pattern_example {
-	const char *kind; /* "costs", "costs fixed", "harmless", "lookalike NAME" */
+	const char *kind; /* "costs", "costs fixed", "harmless", "also NAME", "also NAME fixed", "lookalike NAME" */
 	const char *text;
 	unsigned line; /* in the pattern's file, of the text's first line */
 };

@@ -80,9 +80,18 @@ bool node_is_zero(struct ast_node *node)
 
 const char *node_text(const struct ast_unit *unit, const struct ast_node *node, struct arena *arena)
 {
+	/* Inside a macro the range is cut anywhere: only a text whose parentheses close is an expression. */
 	const char *text = node->range.file ? ast_text(unit, &node->range) : NULL;
-	if (text && *text && strlen(text) <= 60 && !strchr(text, '\n'))
+	int depth = 0, lowest = 0;
+	for (const char *c = text; c && *c; c++) {
+		depth += (*c == '(' || *c == '[') - (*c == ')' || *c == ']');
+		lowest = depth < lowest ? depth : lowest;
+	}
+	if (text && *text && strlen(text) <= 60 && !strchr(text, '\n') && depth == 0 && lowest == 0 &&
+	    !(node->kind == AST_MEMBER && text_equal(text, node->name)))
 		return arena_strdup(arena, text);
+	if (node->kind == AST_MEMBER && node->name)
+		return arena_printf(arena, "…%s%s", node->arrow ? "->" : ".", node->name);
 	return node->name ? arena_strdup(arena, node->name) : "…";
 }
 
@@ -326,6 +335,11 @@ bool call_is_pure(const struct ast_node *call)
 
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 
+bool node_is_loop(const struct ast_node *node)
+{
+	return ast_is_loop(node) && !(node->kind == AST_DO && node_is_zero(node->condition));
+}
+
 struct loop_walk {
 	struct loop *loop;
 	struct arena *arena;
@@ -348,7 +362,7 @@ static bool loop_collect(struct ast_node *node, void *context)
 	case AST_FOR:
 	case AST_WHILE:
 	case AST_DO:
-		if (node != loop->node)
+		if (node != loop->node && node_is_loop(node))
 			loop->has_inner_loop = true;
 		break;
 	case AST_IF:
@@ -403,7 +417,7 @@ struct loops_walk {
 static bool loops_find(struct ast_node *node, void *context)
 {
 	struct loops_walk *walk = context;
-	if (!ast_is_loop(node))
+	if (!node_is_loop(node))
 		return true;
 	struct loop *loop = arena_new(walk->arena, struct loop);
 	loop->unit = walk->unit;
@@ -506,7 +520,7 @@ bool loop_always(const struct loop *loop, const struct ast_node *node)
 			return false;
 		if (up == loop->node && up->kind == AST_FOR && at == up->init)
 			return false;
-		if (up != loop->node && ast_is_loop(up) && at != up->condition)
+		if (up != loop->node && node_is_loop(up) && at != up->condition)
 			return false;
 	}
 	return true;

@@ -65,6 +65,8 @@ struct loop {
 	bool has_inner_loop;
 	bool has_branch; /* if, ?:, &&, switch, goto, break, continue or return in the body */
 };
+/* for, while, do; not the `do … while (0)` of a macro. */
+bool node_is_loop(const struct ast_node *node);
 /* Calls `visit` for every loop of every function of the unit that is defined in a file under the tree. `loop` lives in
  * `arena`. */
 void loops_visit(const struct ast_unit *unit, struct arena *arena, void (*visit)(struct loop *loop, void *context),

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define MARK "// finds"
+#define MARK_INSIDE "/* finds */"
 
 struct example {
 	const struct pattern_entry *entry;
@@ -89,11 +90,11 @@ static void fires_where_marked(void **state)
 	example_detect(&arena, test->entry, path, text, &sink);
 	unsigned line = 1, marks = 0;
 	bool may_fire = text_starts(text, "// refuted by measuring\n");
-	bool fixed = strcmp(test->example->kind, "costs fixed") == 0; /* the edits may leave the marks: nothing is found there */
+	bool fixed = text_ends(test->example->kind, " fixed"); /* the edits may leave the marks: nothing is found there */
 	for (const char *at = text; *at; line++) {
 		size_t size = strcspn(at, "\n");
-		bool marked = size >= sizeof MARK - 1 && memcmp(at + size - (sizeof MARK - 1), MARK, sizeof MARK - 1) == 0 &&
-		              !fixed;
+		const char *row = arena_strndup(&arena, at, size);
+		bool marked = !fixed && (text_ends(row, MARK) || strstr(row, MARK_INSIDE));
 		unsigned found = 0;
 		for (size_t i = 0; i < sink.findings.count; i++)
 			found += sink.findings.at[i]->line == line;
@@ -104,7 +105,7 @@ static void fires_where_marked(void **state)
 			         found ? sink.findings.at[0]->message : "");
 		at += size + (at[size] == '\n');
 	}
-	if (strcmp(test->example->kind, "costs") == 0)
+	if (strcmp(test->example->kind, "costs") == 0 || (text_starts(test->example->kind, "also ") && !fixed))
 		assert_true(marks > 0);
 	for (size_t i = 0; i < sink.findings.count; i++) {
 		const struct finding *finding = sink.findings.at[i];
@@ -123,13 +124,13 @@ static int edit_order(const void *a, const void *b)
 	return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-/* The candidate that the detector generates for "costs" is the text of "costs fixed", byte by byte. */
+/* The candidate that the detector generates for "costs" is the text of "costs fixed", byte by byte; so with "also". */
 static void candidate_is_as_written(void **state)
 {
 	struct example *test = *state;
 	struct arena arena;
 	arena_init(&arena);
-	const struct pattern_example *fixed = example_of(test->entry, "costs fixed");
+	const struct pattern_example *fixed = example_of(test->entry, arena_printf(&arena, "%s fixed", test->example->kind));
 	const char *text = test->example->text;
 	struct pattern_sink sink;
 	example_detect(&arena, test->entry, example_write(&arena, test->entry, "candidate", text), text, &sink);
@@ -274,8 +275,10 @@ int main(void)
 		for (size_t e = 0; e < entry->example_count; e++) {
 			const struct pattern_example *example = &entry->examples[e];
 			add(&arena, &tests, "fires where marked", fires_where_marked, entry, example);
-			if (strcmp(example->kind, "costs") == 0) {
+			bool also = text_starts(example->kind, "also ") && !text_ends(example->kind, " fixed");
+			if (strcmp(example->kind, "costs") == 0 || also)
 				add(&arena, &tests, "candidate is as written", candidate_is_as_written, entry, example);
+			if (strcmp(example->kind, "costs") == 0) {
 				add(&arena, &tests, "candidate gives equal outputs", candidate_gives_equal_outputs, entry, example);
 			} else if (strcmp(example->kind, "costs fixed") != 0) {
 				add(&arena, &tests, "compiles", example_compiles, entry, example);
