@@ -320,6 +320,63 @@ static bool spans_touch(const struct span_list *spans, size_t offset, size_t end
 	return low > 0 && spans->at[low - 1].end_max > offset;
 }
 
+/* The end of the expansion that covers `offset`, the outermost; 0: none does. */
+static size_t span_end(const struct span_list *spans, size_t offset)
+{
+	size_t low = 0, high = spans->count;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (spans->at[middle].end_max <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < spans->count && spans->at[low].offset <= offset ? spans->at[low].end : 0;
+}
+
+/* A comma outside of all brackets: two arguments of a macro, not one expression. */
+static bool has_bare_comma(const char *from, const char *to)
+{
+	struct raw raw = {.at = from, .end = to};
+	int depth = 0;
+	while (raw_next(&raw)) {
+		if (raw.kind != RAW_PUNCTUATION)
+			continue;
+		if (strchr("([{", raw.token[0]))
+			depth++;
+		else if (strchr(")]}", raw.token[0]))
+			depth--;
+		if (depth < 0 || (depth == 0 && raw.token[0] == ','))
+			return true;
+	}
+	return false;
+}
+
+/* What begins or ends in a macro's argument but isn't one argument or a part of it stands for the whole expansion. */
+static void range_widen(struct unit *unit, struct file *file, CXSourceRange extent, struct ast_range *range)
+{
+	unsigned start = 0, line = 0, column = 0, end = 0;
+	clang_getExpansionLocation(clang_getRangeStart(extent), NULL, &line, &column, &start);
+	clang_getExpansionLocation(clang_getRangeEnd(extent), NULL, NULL, NULL, &end);
+	bool starts_in_argument = start != range->offset, ends_in_argument = end != range->end_offset;
+	if (!file_text(unit, file) || range->end_offset > file->size || (!starts_in_argument && !ends_in_argument))
+		return;
+	if (starts_in_argument && ends_in_argument && start == end &&
+	    !has_bare_comma(file->text + range->offset, file->text + range->end_offset))
+		return;
+	if (starts_in_argument) {
+		range->offset = start;
+		range->line = line;
+		range->column = column;
+	}
+	size_t last = ends_in_argument ? span_end(&file->expansions, end) : 0;
+	if (last > range->end_offset && last <= file->size) {
+		for (size_t i = range->end_offset; i < last; i++)
+			range->end_line += file->text[i] == '\n';
+		range->end_offset = last;
+	}
+}
+
 static struct ast_range range_of(struct unit *unit, CXSourceRange extent)
 {
 	struct ast_range range = {0};
@@ -342,6 +399,11 @@ static struct ast_range range_of(struct unit *unit, CXSourceRange extent)
 	range.offset = offset;
 	range.end_offset = end_offset;
 	range.in_macro = spans_touch(&file->expansions, offset, end_offset > offset ? end_offset : offset + 1);
+	if (range.in_macro) {
+		range_widen(unit, file, extent, &range);
+		offset = (unsigned)range.offset;
+		end_offset = (unsigned)range.end_offset;
+	}
 	range.edge_in_macro =
 	    range.in_macro && (spans_touch(&file->expansions, offset, offset + 1) ||
 	                       (end_offset > offset && spans_touch(&file->expansions, end_offset - 1, end_offset)));
@@ -681,6 +743,19 @@ static struct node *node_new(struct unit *unit, CXCursor cursor)
 	return node;
 }
 
+/* libclang shows an array parameter as it was written; it is a pointer. */
+static const struct ast_type *parameter_type(struct unit *unit, const struct ast_type *type)
+{
+	if (!type || type->kind != TYPE_ARRAY || !type->pointee)
+		return type;
+	struct ast_type *pointer = arena_new(&unit->unit.arena, struct ast_type);
+	*pointer = (struct ast_type){.kind = TYPE_POINTER, .spelling = type->spelling, .pointee = type->pointee,
+	                             .size = sizeof(void *), .align = sizeof(void *)};
+	pointer->canonical = arena_printf(&unit->unit.arena, "%s%s *", type->pointee->is_const ? "const " : "",
+	                                  type->pointee->canonical);
+	return pointer;
+}
+
 /* The node of a declaration; made now when the walk has not come to it yet, or never will. */
 static struct node *decl_node(struct unit *unit, CXCursor cursor)
 {
@@ -695,6 +770,8 @@ static struct node *decl_node(struct unit *unit, CXCursor cursor)
 	if (!out->name[0])
 		out->name = NULL;
 	out->type = type_of(unit, clang_getCursorType(cursor));
+	if (out->kind == AST_PARAM)
+		out->type = parameter_type(unit, out->type);
 	if (out->kind == AST_VAR)
 		out->is_global = clang_Cursor_hasVarDeclGlobalStorage(cursor) == 1;
 	if (out->kind == AST_FUNCTION)
@@ -781,6 +858,8 @@ static struct node *expression_node(struct unit *unit, CXCursor cursor)
 		if (out->decl && !(out->kind == AST_CALL && out->decl->kind != AST_FUNCTION)) {
 			out->name = out->decl->name;
 			out->is_global = out->decl->is_global;
+			if (out->decl->kind == AST_PARAM)
+				out->type = out->decl->type;
 			out->has_value = out->decl->has_value;
 			out->value = out->decl->value;
 		} else if (out->kind == AST_CALL) {
