@@ -16,7 +16,8 @@
  * (pattern_registry), `assay explain`, `assay scan`'s list, and the pattern's tests: it fires on the marked lines and
  * nowhere else, stays silent on look-alikes, its candidate equals the "costs fixed" text, both compile and give equal
  * outputs, edge inputs included. The first line of an example may be "// flags: -O3 …": how it is compiled in place of
- * -O2. The first line of a harmless one may be "// refuted by measuring": then the detector may report it.
+ * -O2. The first line of a harmless one may be "// refuted by measuring": then the detector may report it (flags come on
+ * the second).
  */
 #ifndef ASSAY_PATTERNS_PATTERN_H
 #define ASSAY_PATTERNS_PATTERN_H
