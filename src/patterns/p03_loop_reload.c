@@ -252,6 +252,13 @@ static const char *quoted(const struct detection *detection, struct ast_node *no
 	return arena_printf(detection->sink->arena, "`%s`", node_text(detection->unit, node, detection->sink->arena));
 }
 
+/* Element by element and without a branch: what a vectoriser could take. A record's field here and there is not. */
+static bool is_straight(const struct loop *loop, struct ast_node *store)
+{
+	struct access into = access_of(store);
+	return loop->node->kind == AST_FOR && !loop->has_branch && into.pointee && into.pointee->kind != TYPE_RECORD;
+}
+
 /* Fields that are counted in memory; the store that keeps them there, or NULL. */
 static struct ast_node *find_counters(struct detection *detection, const struct loop *loop, struct string_list *ret_names)
 {
@@ -284,13 +291,6 @@ static struct ast_node *find_counters(struct detection *detection, const struct 
 	}
 	*ret_names = names;
 	return store;
-}
-
-/* Element by element and without a branch: what a vectoriser could take. A record's field here and there is not. */
-static bool is_straight(const struct loop *loop, struct ast_node *store)
-{
-	struct access into = access_of(store);
-	return loop->node->kind == AST_FOR && !loop->has_branch && into.pointee && into.pointee->kind != TYPE_RECORD;
 }
 
 /* Places that an unknown store makes the loop read again. */
@@ -367,7 +367,8 @@ static void report_counters(struct detection *detection, const struct loop *loop
 	if (!store)
 		return;
 	struct finding *finding = finding_new(
-	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name, SEVERITY_LOW,
+	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name,
+	    is_straight(loop, store) ? SEVERITY_MEDIUM : SEVERITY_LOW,
 	    arena_printf(arena, "%s %s counted in memory in every iteration: the store to %s might read or change %s",
 	                 text_join(arena, &names, ", "), names.count == 1 ? "is" : "are", quoted(detection, store),
 	                 names.count == 1 ? "it" : "them"));
@@ -701,6 +702,37 @@ void clear(struct window *window, size_t size, uint8_t value)
 	uint8_t *const bytes = window->bytes;
 	for (size_t i = 0; i < size; i++) // finds
 		bytes[i] = value;
+}
+#endif
+
+#if 0 /* assay example: also a store that a cast makes one of bytes */
+#include <stddef.h>
+#include <stdint.h>
+struct limits {
+	size_t size;
+};
+void invert(uint32_t *words, const struct limits *limits)
+{
+	for (size_t i = 0; i < limits->size; i++) // finds
+		((uint8_t *)words)[i] ^= 0xff;
+	for (size_t i = 0; i < limits->size / 4; i++)
+		words[i] ^= 0xff;
+}
+#endif
+
+#if 0 /* assay example: also a store that a cast makes one of bytes fixed */
+#include <stddef.h>
+#include <stdint.h>
+struct limits {
+	size_t size;
+};
+void invert(uint32_t *words, const struct limits *limits)
+{
+	const size_t size = limits->size;
+	for (size_t i = 0; i < size; i++) // finds
+		((uint8_t *)words)[i] ^= 0xff;
+	for (size_t i = 0; i < limits->size / 4; i++)
+		words[i] ^= 0xff;
 }
 #endif
 

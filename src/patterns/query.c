@@ -172,10 +172,11 @@ struct access access_of(struct ast_node *lvalue)
 				node = base; /* *array */
 				continue;
 			}
+			/* A cast says with which type it is accessed: ((uint8_t *)p)[i]. */
+			struct ast_node *cast = ast_strip(child(node, 0));
+			const struct ast_type *type = cast->type && cast->type->pointee ? cast->type : base->type;
 			access.pointer = base;
-			access.pointee = base->type && base->type->pointee ? base->type->pointee
-			                 : node->kind == AST_MEMBER        ? NULL
-			                                                   : node->type;
+			access.pointee = type && type->pointee ? type->pointee : node->kind == AST_MEMBER ? NULL : node->type;
 			return access;
 		} else if (node->kind == AST_SUBSCRIPT) {
 			node = base;
