@@ -4,6 +4,8 @@
  * next rung is asked. Whatever can't be decided counts as a difference.
  */
 #include "base/text.h"
+#include "port/object.h"
+#include "port/object_compare.h"
 #include "stage/stages.h"
 
 #include <errno.h>
@@ -586,4 +588,57 @@ enum status compare_tokens(struct session *session, const struct variant *baseli
 	arena_release(&sources[0].arena);
 	arena_release(&sources[1].arena);
 	return status;
+}
+
+/* ---- machine code ------------------------------------------------------------------------------------------------ */
+
+static enum status unit_code(struct session *session, const struct unit *baseline, const struct unit *candidate,
+                             struct code_difference *difference, struct err *err)
+{
+	if (!baseline->object || !candidate->object)
+		return err_set(err, ST_INPUT, "%s: the %s is not compiled", baseline->source,
+		               baseline->object ? "candidate" : "baseline");
+	difference->units++;
+	if (text_equal(baseline->object, candidate->object))
+		return ST_OK;
+	struct object *was = NULL, *is = NULL;
+	enum status status = object_open(baseline->object, &was, err);
+	if (status == ST_OK)
+		status = object_open(candidate->object, &is, err);
+	if (status == ST_OK)
+		object_compare(was, is, baseline->source, false, &session->arena, difference);
+	else
+		err_context(err, "%s", baseline->source);
+	object_free(was);
+	object_free(is);
+	return status;
+}
+
+static void unit_missing(struct session *session, const struct unit *unit, const char *what,
+                         struct code_difference *difference)
+{
+	list_push(&session->arena, &difference->data, ((struct named_change){unit->source, unit->source, what}));
+	difference->differ = true;
+}
+
+enum status compare_code(struct session *session, const struct variant *baseline, const struct variant *candidate,
+                         struct code_difference *ret_difference, struct err *err)
+{
+	*ret_difference = (struct code_difference){0};
+	for (size_t i = 0; i < baseline->units.count; i++) {
+		const struct unit *unit = &baseline->units.at[i], *partner = unit_partner(baseline, i, candidate);
+		if (*session->interrupted)
+			return err_set(err, ST_INTERRUPTED, "interrupted");
+		if (!partner) {
+			unit_missing(session, unit, "only the baseline compiles it", ret_difference);
+			continue;
+		}
+		enum status status = unit_code(session, unit, partner, ret_difference, err);
+		if (status != ST_OK)
+			return status;
+	}
+	for (size_t i = 0; i < candidate->units.count; i++)
+		if (!unit_partner(candidate, i, baseline))
+			unit_missing(session, &candidate->units.at[i], "only the candidate compiles it", ret_difference);
+	return ST_OK;
 }
