@@ -444,7 +444,10 @@ void loops_visit(const struct ast_unit *unit, struct arena *arena, void (*visit)
 
 bool loop_declares(const struct loop *loop, const struct ast_node *decl)
 {
-	return decl && node_holds(loop->node, decl);
+	for (; decl; decl = decl->parent)
+		if (decl == loop->node)
+			return true;
+	return false;
 }
 
 bool loop_keeps(const struct loop *loop, struct ast_node *path)
@@ -588,12 +591,13 @@ static bool is_word(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/* Whether a function's text uses `name` other than as a field's. */
-static bool name_is_used(const char *text, const char *name)
+/* Whether the text uses `name` other than as a field's. */
+static bool name_is_used(const char *text, size_t size, const char *name)
 {
 	size_t length = strlen(name);
-	for (const char *at = text; (at = strstr(at, name)); at += length) {
-		if (is_word(at[length]) || (at > text && is_word(at[-1])))
+	const char *end = text + size;
+	for (const char *at = text; (at = memmem(at, (size_t)(end - at), name, length)); at += length) {
+		if ((at + length < end && is_word(at[length])) || (at > text && is_word(at[-1])))
 			continue;
 		if (at > text && (at[-1] == '.' || (at > text + 1 && at[-1] == '>' && at[-2] == '-')))
 			continue;
@@ -604,12 +608,14 @@ static bool name_is_used(const char *text, const char *name)
 
 const char *free_name(const struct loop *loop, struct arena *arena, const char *wanted)
 {
-	const char *text = ast_text(loop->unit, &loop->function->range);
-	if (!text)
+	const struct ast_range *range = &loop->function->range;
+	size_t size = 0;
+	const char *text = range->file ? ast_file_text(loop->unit, range->file, &size) : NULL;
+	if (!text || range->end_offset > size || range->offset > range->end_offset)
 		return NULL;
 	const char *names[] = {wanted, arena_printf(arena, "%s_value", wanted), arena_printf(arena, "%s_kept", wanted)};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		bool used = name_is_used(text, names[i]);
+		bool used = name_is_used(text + range->offset, range->end_offset - range->offset, names[i]);
 		for (size_t g = 0; !used && g < loop->unit->top.count; g++)
 			used = text_equal(loop->unit->top.at[g]->name, names[i]);
 		for (size_t m = 0; !used && m < loop->unit->macros.count; m++)
