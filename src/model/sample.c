@@ -9,11 +9,25 @@ bool pair_excluded(const struct pair *pair)
 	return (pair->baseline_flags | pair->candidate_flags) & (PAIR_MIGRATED | PAIR_PREEMPTED);
 }
 
+/* The end of the block that begins at `start`. */
+static size_t block_end(const struct pair_list *pairs, size_t start)
+{
+	size_t end = start;
+	while (end < pairs->count && pairs->at[end].block == pairs->at[start].block)
+		end++;
+	return end;
+}
+
 size_t pairs_excluded_count(const struct pair_list *pairs)
 {
 	size_t count = 0;
-	for (size_t i = 0; i < pairs->count; i++)
-		count += pair_excluded(&pairs->at[i]);
+	for (size_t start = 0, end; start < pairs->count; start = end) {
+		end = block_end(pairs, start);
+		size_t disturbed = 0;
+		for (size_t i = start; i < end; i++)
+			disturbed += pair_excluded(&pairs->at[i]);
+		count += disturbed < end - start ? disturbed : 0;
+	}
 	return count;
 }
 
@@ -30,8 +44,7 @@ size_t pairs_block_ratios(const struct pair_list *pairs, bool all, double *ret_r
 	/* A block's ratios are gathered behind the medians that are done: there are never more of them than pairs. */
 	size_t blocks = 0;
 	for (size_t start = 0, end; start < pairs->count; start = end) {
-		for (end = start; end < pairs->count && pairs->at[end].block == pairs->at[start].block; end++)
-			;
+		end = block_end(pairs, start);
 		double *ratios = ret_ratios + blocks;
 		size_t used = 0;
 		for (size_t i = start; i < end; i++)
@@ -54,11 +67,12 @@ void pairs_medians(const struct pair_list *pairs, double *ret_baseline_ns, doubl
 	arena_init(&scratch);
 	double *baseline = arena_alloc(&scratch, pairs->count * sizeof *baseline);
 	double *candidate = arena_alloc(&scratch, pairs->count * sizeof *candidate);
-	bool all = pairs_excluded_count(pairs) == pairs->count;
-	size_t used = 0;
+	size_t clean = 0, used = 0;
+	for (size_t i = 0; i < pairs->count; i++)
+		clean += !pair_excluded(&pairs->at[i]);
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct pair *pair = &pairs->at[i];
-		if (!all && pair_excluded(pair))
+		if (clean && pair_excluded(pair))
 			continue;
 		double iterations = pair->iterations ? (double)pair->iterations : 1;
 		baseline[used] = (double)pair->baseline_ns / iterations;

@@ -59,6 +59,7 @@ struct sample_sink {
 /* Migrated or preempted, on either side. A page fault is noted but belongs to the work: a candidate that faults more
  * must not gain by it. */
 bool pair_excluded(const struct pair *pair);
+/* How many are left out of their blocks. */
 size_t pairs_excluded_count(const struct pair_list *pairs);
 /* The median log-ratio ln(candidate / baseline) of each block, in their order; `ret_ratios` has room for
  * `pairs->count`. Excluded pairs are left out, but a block that has no other pairs is taken as it is. With `all`

@@ -280,6 +280,14 @@ static bool engine_calibrate(struct engine *engine)
 		n = (uint64_t)((double)n * fmin(fmax(target / slower, 2), 10));
 	}
 	double fast = fmin(least[0], least[1]) / (double)n, slow = fmax(least[0], least[1]) / (double)n;
+	/* The first iterations find cold caches and new pages: short ones are timed again when they have run for a while. */
+	engine->warm = at_least_one((double)WARM_NS / slow);
+	if (slow < (double)WARM_NS) {
+		if (!both_least(engine, engine->warm, least) || !both_least(engine, engine->warm, least))
+			return false;
+		fast = fmin(least[0], least[1]) / (double)engine->warm;
+		slow = fmax(least[0], least[1]) / (double)engine->warm;
+	}
 	uint64_t wanted = at_least_one(target / fast), most = at_least_one((double)SAMPLE_MAX_NS / slow);
 	measurement->iterations = wanted < most ? wanted : most;
 	engine->prime = slow >= (double)PRIME_NONE_ABOVE_NS ? 0 : at_least_one((double)PRIME_NS / fast + 0.5);
