@@ -485,6 +485,15 @@ static const char *compiler_said(struct builder *builder, const struct proc_requ
 	return arena_printf(arena, "%s: %s", what, first);
 }
 
+/* Compilers word a full disk in many ways, some not at all. */
+static bool disk_is_full(const struct session *session, const struct proc_result *result)
+{
+	struct statvfs info;
+	if (result->err && strstr(result->err, "No space left on device"))
+		return true;
+	return statvfs(session->workdir, &info) == 0 && (uint64_t)info.f_bavail * info.f_frsize < 64 * 1024;
+}
+
 struct ticker {
 	struct session *session;
 	const char *what;
@@ -522,7 +531,7 @@ static enum status compilers_run(struct builder *builder, struct proc_request *r
 			return err_set(err, ST_INTERRUPTED, "interrupted");
 		if (proc_ok(&results[i]))
 			continue;
-		if (results[i].err && strstr(results[i].err, "No space left on device"))
+		if (results[i].end != PROC_NOT_FOUND && disk_is_full(session, &results[i]))
 			return err_set(err, ST_SYSTEM, "the disk is full: %s can't be compiled in %s: free some space or set TMPDIR to a "
 			                               "larger one", names[i], session->workdir);
 		if (!builder->variant->failure)

@@ -7,6 +7,7 @@
 
 struct state {
 	struct lf_key key;
+	struct lf_store store;
 	uint8_t page[LF_PAGE];
 };
 
@@ -16,6 +17,7 @@ static void *setup(struct assay_bench *b)
 	if (!s)
 		assay_fail(b, "out of memory");
 	s->key.mask = 0x5a;
+	s->store.key = &s->key;
 	assay_fill_text(b, s->page, sizeof s->page);
 	assay_bytes_per_iteration(b, sizeof s->page);
 	return s;
@@ -25,7 +27,7 @@ static void run(void *state, uint64_t iterations)
 {
 	struct state *s = state;
 	for (uint64_t i = 0; i < iterations; i++) {
-		lf_page_mask(s->page, &s->key);
+		lf_page_mask(s->page, &s->store);
 		assay_keep(s->page);
 	}
 }
@@ -35,9 +37,9 @@ static void output(void *state, struct assay_bench *b)
 {
 	struct state *s = state;
 	uint8_t first = s->page[0];
-	lf_page_mask(s->page, &s->key);
+	lf_page_mask(s->page, &s->store);
 	if (first > s->page[0])
-		lf_page_mask(s->page, &s->key);
+		lf_page_mask(s->page, &s->store);
 	assay_output(b, "page", s->page, sizeof s->page);
 }
 
@@ -50,9 +52,10 @@ static void edges(void *state, struct assay_bench *b)
 		assay_fail(b, "out of memory");
 	for (unsigned at = 1; at < 17; at++) {
 		struct lf_key key = {.epoch = at, .mask = (uint8_t)(at * 15)};
+		struct lf_store store = {.key = &key};
 		for (size_t i = 0; i < LF_PAGE + 32; i++)
 			bytes[i] = (uint8_t)(i * 7);
-		lf_page_mask(bytes + at, &key);
+		lf_page_mask(bytes + at, &store);
 		assay_output(b, "edge page", bytes, LF_PAGE + 32);
 	}
 	free(bytes);

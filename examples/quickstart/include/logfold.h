@@ -19,8 +19,12 @@ struct lf_key {
 
 /* ---- pages: the unit of storage ---- */
 enum { LF_PAGE = 4096 };
-/* Applies the key to a page in place; twice gives the page back. */
-void lf_page_mask(uint8_t *page, const struct lf_key *key);
+struct lf_store {
+	const struct lf_key *key; /* of the current epoch */
+	uint64_t pages;
+};
+/* Applies the store's key to a page in place; twice gives the page back. */
+void lf_page_mask(uint8_t *page, const struct lf_store *store);
 
 /* ---- varints: 7 bits a byte, the lowest first, the high bit set on all but the last ---- */
 enum { LF_VARINT_MAX = 10 };
