@@ -4,14 +4,17 @@
  * next rung is asked. Whatever can't be decided counts as a difference.
  */
 #include "base/text.h"
+#include "port/ast.h"
 #include "port/object.h"
 #include "port/object_compare.h"
+#include "port/proc.h"
 #include "stage/stages.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -590,6 +593,203 @@ enum status compare_tokens(struct session *session, const struct variant *baseli
 	return status;
 }
 
+/* ---- record layouts ---------------------------------------------------------------------------------------------- */
+
+#define LAYOUTS_TIMEOUT_S 30.0
+enum { LAYOUTS_BYTES_MAX = 64 << 20 };
+
+/* A sanitizer's shadow memory needs terabytes of address space. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define WORKER_MEMORY_BYTES 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define WORKER_MEMORY_BYTES 0
+#endif
+#endif
+#ifndef WORKER_MEMORY_BYTES
+#define WORKER_MEMORY_BYTES (4ull << 30)
+#endif
+
+/* The worker's answer: lines "key<tab>size<tab>align{<tab>field<tab>offset<tab>bits}", or "!" and what went wrong. */
+static const char *layouts_text(struct arena *arena, const struct side *side)
+{
+	const struct unit *unit = side->unit;
+	if (unit->argv.count == 0)
+		return "!it has no compile command";
+	const char *source = unit->argv.at[unit->argv.count - 1];
+	struct compile_command command = {.directory = unit->directory, .argv = unit->argv,
+	                                  .file = path_clean(arena, path_join(arena, unit->directory, source))};
+	struct ast_unit *ast = NULL;
+	struct err err = ERR_INIT;
+	if (ast_parse(&command, side->variant->tree, &ast, &err) != ST_OK)
+		return arena_printf(arena, "!%s", err.text);
+	struct string_list lines = {0};
+	unsigned unnamed = 0;
+	for (size_t i = 0; i < ast->layouts.count; i++) {
+		const struct ast_layout *layout = &ast->layouts.at[i];
+		const char *name = layout->name;
+		/* The name of an unnamed record holds its place, which differs from copy to copy. */
+		if (strchr(name, '('))
+			name = arena_printf(arena, "unnamed record %u", ++unnamed);
+		struct string_list words = {0};
+		list_push(arena, &words, arena_printf(arena, "%s\t%lld\t%lld", name, layout->size, layout->align));
+		for (size_t k = 0; k < layout->fields.count; k++)
+			list_push(arena, &words, arena_printf(arena, "%s\t%lld\t%lld", layout->fields.at[k].name,
+			                                      layout->fields.at[k].offset_bits, layout->fields.at[k].size_bits));
+		list_push(arena, &lines, text_join(arena, &words, "\t"));
+	}
+	const char *text = text_join(arena, &lines, "\n");
+	ast_unit_free(ast);
+	return text;
+}
+
+static int layouts_main(void *context, int in, int out)
+{
+	(void)in;
+	struct arena arena;
+	arena_init(&arena);
+	const char *text = layouts_text(&arena, context);
+	uint64_t size = strlen(text);
+	const char *parts[2] = {(const char *)&size, text};
+	size_t sizes[2] = {sizeof size, (size_t)size};
+	for (int i = 0; i < 2; i++)
+		for (size_t done = 0; done < sizes[i];) {
+			ssize_t more = write(out, parts[i] + done, sizes[i] - done);
+			if (more < 0 && errno != EINTR)
+				return 1;
+			done += more > 0 ? (size_t)more : 0;
+		}
+	arena_release(&arena);
+	return 0;
+}
+
+static const char *layouts_receive(struct session *session, struct arena *arena, struct proc_child *child,
+                                   struct err *err)
+{
+	uint64_t size = 0;
+	char *text = NULL;
+	enum status status = proc_receive(child, &size, sizeof size, LAYOUTS_TIMEOUT_S, session->interrupted, err);
+	if (status == ST_OK && size > LAYOUTS_BYTES_MAX)
+		status = err_set(err, ST_INPUT, "the front end's answer is too long");
+	if (status == ST_OK) {
+		text = arena_alloc(arena, (size_t)size + 1);
+		status = proc_receive(child, text, (size_t)size, LAYOUTS_TIMEOUT_S, session->interrupted, err);
+	}
+	if (status == ST_OK && text[0] == '!')
+		status = err_set(err, ST_INPUT, "%s", text + 1);
+	else if (status == ST_INPUT)
+		err_context(err, "%s", proc_child_said(arena, child, 1));
+	return status == ST_OK ? text : NULL;
+}
+
+LIST_OF(struct string_list, record_list); /* of each record its words: name, size, align, fields */
+
+static int record_order(const void *a, const void *b)
+{
+	const struct string_list *left = a, *right = b;
+	return strcmp(left->at[0], right->at[0]);
+}
+
+static struct record_list records_of(struct arena *arena, const char *text)
+{
+	struct record_list records = {0};
+	while (*text) {
+		size_t size = strcspn(text, "\n");
+		struct string_list words = {0};
+		for (const char *at = text; at <= text + size;) {
+			size_t word = strcspn(at, "\t\n");
+			list_push(arena, &words, arena_strndup(arena, at, word));
+			at += word + 1;
+		}
+		list_push(arena, &records, words);
+		text += size + (text[size] == '\n');
+	}
+	if (records.count)
+		qsort(records.at, records.count, sizeof *records.at, record_order);
+	return records;
+}
+
+static bool record_has(const struct string_list *record, const char *field)
+{
+	for (size_t i = 3; i + 2 < record->count; i += 3)
+		if (text_equal(record->at[i], field))
+			return true;
+	return false;
+}
+
+/* "size 24, was 16; b at bit 64, was 32", or NULL. A field that only has a new name is the same field. */
+static const char *record_difference(struct arena *arena, const struct string_list *was, const struct string_list *is)
+{
+	enum { NAME, SIZE, ALIGN, FIELDS, SHOWN = 4 };
+	static const char *const names[] = {[SIZE] = "size", [ALIGN] = "alignment"};
+	struct string_list what = {0};
+	for (size_t i = SIZE; i < FIELDS; i++)
+		if (!text_equal(was->at[i], is->at[i]))
+			list_push(arena, &what, arena_printf(arena, "%s %s, was %s", names[i], is->at[i], was->at[i]));
+	for (size_t i = FIELDS; (i + 2 < was->count || i + 2 < is->count) && what.count < SHOWN; i += 3) {
+		if (i + 2 >= was->count)
+			list_push(arena, &what, arena_printf(arena, "%s added", is->at[i]));
+		else if (i + 2 >= is->count)
+			list_push(arena, &what, arena_printf(arena, "%s removed", was->at[i]));
+		else if (!text_equal(was->at[i], is->at[i]) && (record_has(was, is->at[i]) || record_has(is, was->at[i])))
+			list_push(arena, &what, arena_printf(arena, "%s in the place of %s", is->at[i], was->at[i]));
+		else if (!text_equal(was->at[i + 1], is->at[i + 1]))
+			list_push(arena, &what, arena_printf(arena, "%s at bit %s, was %s", is->at[i], is->at[i + 1], was->at[i + 1]));
+		else if (!text_equal(was->at[i + 2], is->at[i + 2]))
+			list_push(arena, &what, arena_printf(arena, "%s of %s bits, was %s", is->at[i], is->at[i + 2], was->at[i + 2]));
+	}
+	return what.count ? text_join(arena, &what, "; ") : NULL;
+}
+
+static void records_compare(struct session *session, const struct unit *unit, struct arena *scratch, const char *was_text,
+                            const char *is_text, struct code_difference *difference)
+{
+	struct record_list was = records_of(scratch, was_text), is = records_of(scratch, is_text);
+	for (size_t i = 0, k = 0; i < was.count || k < is.count;) {
+		int step = i == was.count ? 1 : k == is.count ? -1 : record_order(&was.at[i], &is.at[k]);
+		const char *name = step <= 0 ? was.at[i].at[0] : is.at[k].at[0];
+		const char *what = step < 0 ? "removed" : step > 0 ? "added" : record_difference(scratch, &was.at[i], &is.at[k]);
+		i += step <= 0;
+		k += step >= 0;
+		/* A record that comes or goes changes nothing by itself; where it is used, code or data does. */
+		if (!what || step != 0)
+			continue;
+		struct named_change entry = {unit->source, arena_strdup(&session->arena, name), arena_strdup(&session->arena, what)};
+		list_push(&session->arena, &difference->records, entry);
+		difference->differ = true;
+	}
+}
+
+/* The records of both sides, each read by the front end in a process of its own. What can't be read becomes a note. */
+static enum status unit_records(struct session *session, struct side sides[2], struct code_difference *difference,
+                                struct err *err)
+{
+	struct proc_child children[2];
+	bool started[2] = {false, false};
+	const char *texts[2] = {NULL, NULL};
+	struct arena scratch;
+	arena_init(&scratch);
+	enum status status = ST_OK;
+	struct err front_end = ERR_INIT;
+	for (int i = 0; i < 2 && status == ST_OK; i++) {
+		status = proc_fork(layouts_main, &sides[i], WORKER_MEMORY_BYTES, &children[i], err);
+		started[i] = status == ST_OK;
+	}
+	for (int i = 0; i < 2 && status == ST_OK; i++)
+		texts[i] = layouts_receive(session, &scratch, &children[i], &front_end);
+	for (int i = 0; i < 2; i++)
+		if (started[i])
+			proc_child_end(&children[i]);
+	if (status == ST_OK && front_end.code == ST_INTERRUPTED)
+		status = err_set(err, ST_INTERRUPTED, "%s", front_end.text);
+	else if (status == ST_OK && texts[0] && texts[1])
+		records_compare(session, sides[0].unit, &scratch, texts[0], texts[1], difference);
+	else if (status == ST_OK)
+		session_note(session, sides[0].unit->source, "record layouts are not compared: %s", front_end.text);
+	arena_release(&scratch);
+	return status;
+}
+
 /* ---- machine code ------------------------------------------------------------------------------------------------ */
 
 static enum status unit_code(struct session *session, const struct unit *baseline, const struct unit *candidate,
@@ -614,6 +814,21 @@ static enum status unit_code(struct session *session, const struct unit *baselin
 	return status;
 }
 
+/* Records can only differ where tokens or flags do; a unit that was never preprocessed is asked for both. */
+static enum status unit_records_if_needed(struct session *session, struct side sides[2],
+                                          struct code_difference *difference, struct err *err)
+{
+	if (text_equal(sides[0].unit->object, sides[1].unit->object))
+		return ST_OK;
+	if (sides[0].unit->preprocessed && sides[1].unit->preprocessed) {
+		struct token_difference tokens = {0};
+		enum status status = unit_tokens(session, sides, &tokens, err);
+		if (status != ST_OK || !tokens.differ)
+			return status;
+	}
+	return unit_records(session, sides, difference, err);
+}
+
 static void unit_missing(struct session *session, const struct unit *unit, const char *what,
                          struct code_difference *difference)
 {
@@ -625,20 +840,28 @@ enum status compare_code(struct session *session, const struct variant *baseline
                          struct code_difference *ret_difference, struct err *err)
 {
 	*ret_difference = (struct code_difference){0};
-	for (size_t i = 0; i < baseline->units.count; i++) {
+	char_class_init();
+	struct source sources[2] = {0};
+	enum status status = ST_OK;
+	for (size_t i = 0; i < baseline->units.count && status == ST_OK; i++) {
 		const struct unit *unit = &baseline->units.at[i], *partner = unit_partner(baseline, i, candidate);
-		if (*session->interrupted)
-			return err_set(err, ST_INTERRUPTED, "interrupted");
+		if (*session->interrupted) {
+			status = err_set(err, ST_INTERRUPTED, "interrupted");
+			break;
+		}
 		if (!partner) {
 			unit_missing(session, unit, "only the baseline compiles it", ret_difference);
 			continue;
 		}
-		enum status status = unit_code(session, unit, partner, ret_difference, err);
-		if (status != ST_OK)
-			return status;
+		struct side sides[2] = {{baseline, unit, &sources[0]}, {candidate, partner, &sources[1]}};
+		status = unit_code(session, unit, partner, ret_difference, err);
+		if (status == ST_OK)
+			status = unit_records_if_needed(session, sides, ret_difference, err);
 	}
+	arena_release(&sources[0].arena);
+	arena_release(&sources[1].arena);
 	for (size_t i = 0; i < candidate->units.count; i++)
 		if (!unit_partner(candidate, i, baseline))
 			unit_missing(session, &candidate->units.at[i], "only the candidate compiles it", ret_difference);
-	return ST_OK;
+	return status;
 }
