@@ -17,6 +17,7 @@ struct session {
 	struct arena arena; /* the session's lifetime */
 	struct project project;
 	struct compdb commands;
+	bool commands_known; /* scan_commands() has filled them */
 	struct run run;
 	struct progress progress;
 	const volatile sig_atomic_t *interrupted; /* never NULL; non-zero: stop soon, keep what is done */

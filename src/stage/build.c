@@ -407,7 +407,8 @@ static struct unit unit_of_command(struct builder *builder, const struct compile
 static const struct compile_command *command_find(const struct session *session, const char *file)
 {
 	for (size_t i = 0; i < session->commands.count; i++)
-		if (!session->commands.at[i].guessed && strcmp(session->commands.at[i].file, file) == 0)
+		if (!session->commands.at[i].guessed && !session->commands.at[i].of_workload &&
+		    strcmp(session->commands.at[i].file, file) == 0)
 			return &session->commands.at[i];
 	return NULL;
 }
@@ -601,7 +602,7 @@ static enum status database_units(struct builder *builder, const struct string_l
 	struct arena *arena = builder->arena;
 	bool only_guessed = true;
 	for (size_t i = 0; i < session->commands.count; i++)
-		only_guessed &= session->commands.at[i].guessed;
+		only_guessed &= session->commands.at[i].guessed || session->commands.at[i].of_workload;
 	struct string_list asked = {0};
 	for (size_t f = 0; changed && f < changed->count; f++) {
 		const char *file = path_join(arena, session->project.tree, changed->at[f]);
@@ -619,7 +620,8 @@ static enum status database_units(struct builder *builder, const struct string_l
 	const char *first = path_join(arena, session->project.tree, asked.at[0]);
 	for (size_t i = 0; i < session->commands.count; i++) {
 		const struct compile_command *command = &session->commands.at[i];
-		if (command->guessed != only_guessed || !path_under(command->file, session->project.tree))
+		if (command->of_workload || command->guessed != only_guessed ||
+		    !path_under(command->file, session->project.tree))
 			continue;
 		bool same = strcmp(command->file, first) == 0;
 		near[count] = (struct near){command, same ? SIZE_MAX : folders_shared(command->file, first), i};

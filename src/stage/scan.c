@@ -429,22 +429,20 @@ static void roots_choose(struct scanning *scanning)
 		list_push(arena, &scanning->roots, scanning->tree);
 }
 
-static void database_load(struct scanning *scanning)
+static void database_load(struct session *session)
 {
-	struct session *session = scanning->session;
 	struct arena *arena = &session->arena;
 	static const char *const usual[] = {"compile_commands.json", "build/compile_commands.json"};
 	for (size_t i = 0; !session->project.compile_commands && i < sizeof usual / sizeof *usual; i++) {
-		const char *path = path_join(arena, scanning->tree, usual[i]);
+		const char *path = path_join(arena, session->project.tree, usual[i]);
 		if (access(path, R_OK) == 0)
 			session->project.compile_commands = path;
 	}
 	const char *path = session->project.compile_commands;
-	session->run.database = false;
-	session->commands = (struct compdb){0};
 	if (!path) {
-		session_note(session, scanning->tree, "no compile_commands.json: include paths and macros are guessed; name its "
-		             "folder with -p for exact results");
+		if (!session->project.workloads.count)
+			session_note(session, session->project.tree, "no compile_commands.json: include paths and macros are guessed; "
+			             "name its folder with -p for exact results");
 		return;
 	}
 	struct string_list problems = {0};
@@ -457,6 +455,41 @@ static void database_load(struct scanning *scanning)
 	session->run.database = true;
 	for (size_t i = 0; i < problems.count; i++)
 		session_note(session, path, "%s", problems.at[i]);
+}
+
+/* A file that a workload compiles is compiled just so: its flags are known without a database. */
+static void workload_commands_add(struct session *session, const struct workload *workload, const char *file)
+{
+	struct arena *arena = &session->arena;
+	for (size_t i = 0; i < session->commands.count; i++)
+		if (strcmp(session->commands.at[i].file, file) == 0)
+			return;
+	if (!path_under(file, session->project.tree) || access(file, R_OK) != 0)
+		return;
+	struct compile_command command = {.file = file, .directory = session->project.tree, .of_workload = true};
+	list_push(arena, &command.argv, "cc");
+	for (size_t i = 0; i < workload->flags.count; i++)
+		list_push(arena, &command.argv, workload->flags.at[i]);
+	list_push(arena, &command.argv, "-c");
+	list_push(arena, &command.argv, file);
+	list_push(arena, &session->commands, command);
+}
+
+void scan_commands(struct session *session)
+{
+	struct arena *arena = &session->arena;
+	if (session->commands_known)
+		return;
+	session->commands_known = true;
+	session->run.database = false;
+	session->commands = (struct compdb){0};
+	database_load(session);
+	for (size_t w = 0; w < session->project.workloads.count; w++) {
+		const struct workload *workload = session->project.workloads.at[w];
+		for (size_t i = 0; i < workload->sources.count; i++)
+			workload_commands_add(session, workload,
+			                      path_clean(arena, path_join(arena, session->project.tree, workload->sources.at[i])));
+	}
 }
 
 static int index_compare(const void *a, const void *b, void *context)
@@ -1023,7 +1056,7 @@ enum status scan(struct session *session, const struct scan_request *request, st
 	enum status status = patterns_choose(&scanning, err);
 	if (status == ST_OK) {
 		roots_choose(&scanning);
-		database_load(&scanning);
+		scan_commands(session);
 		units_choose(&scanning);
 		scanning.results = arena_alloc(&scanning.scratch, scanning.units.count * sizeof *scanning.results);
 		status = pool_run(&scanning, err);

@@ -20,6 +20,9 @@ struct scan_request {
 	struct string_list patterns; /* ids or slugs; empty: all */
 	double unit_timeout_s;       /* for one file's parsing; 0: 30 s */
 };
+/* Fills session->commands, once: from compile_commands.json, and for files that only a workload compiles from the
+ * workload's flags. What can't be read becomes a note. scan() calls it; so does whoever builds without a scan. */
+void scan_commands(struct session *session);
 /* Fills session->commands (best effort when there is no database) and the scan part of session->run. A file that
  * can't be parsed becomes a note and the rest goes on. Runs no code of the project. */
 MUST_CHECK enum status scan(struct session *session, const struct scan_request *request, struct err *err);
