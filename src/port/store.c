@@ -297,6 +297,14 @@ enum status store_run_put(struct store *store, const struct store_run *run, stru
 	return code == SQLITE_OK ? ST_OK : store_error(err, store, code);
 }
 
+enum status store_run_delete(struct store *store, const char *run, struct err *err)
+{
+	sqlite3_stmt *statement;
+	int code = statement_make(store, &statement, "DELETE FROM run WHERE id = ?1", "s", run);
+	code = statement_run(statement, code);
+	return code == SQLITE_OK ? ST_OK : store_error(err, store, code);
+}
+
 static int documents_put(struct store *store, sqlite3_int64 run, enum store_kind kind,
                          const struct store_document_list *documents)
 {

@@ -35,6 +35,9 @@ LIST_OF(struct store_run, store_run_list);
 /* Begins a run, or replaces what is known of it. */
 MUST_CHECK enum status store_run_put(struct store *store, const struct store_run *run, struct err *err);
 
+/* Removes a run with everything that belongs to it. */
+MUST_CHECK enum status store_run_delete(struct store *store, const char *run, struct err *err);
+
 enum store_kind { STORE_FINDING, STORE_HYPOTHESIS, STORE_TRIAL, STORE_NOTE };
 struct store_document {
 	const char *id; /* unique in the run and kind, but for notes, where it says where */

@@ -36,6 +36,7 @@ MUST_CHECK enum status json_finding_read(struct arena *arena, const char *text, 
 struct term_options {
 	bool colour;
 	bool utf8;      /* false: ASCII only */
+	bool kept;      /* the run is in the store: `assay show` finds it */
 	unsigned width; /* columns; taken as 80 to 160 */
 };
 
@@ -53,8 +54,8 @@ void term_record(FILE *out, const struct run *run, const struct term_options *op
 void term_diff(FILE *out, const char *diff, const struct term_options *options);
 /* A paragraph, wrapped; the first line begins with `first`, the others with as many blanks. */
 void term_paragraph(FILE *out, const char *first, const char *text, const struct term_options *options);
-/* One finding with its candidate. */
-void term_finding(FILE *out, const struct finding *finding, const struct term_options *options);
+/* One finding. `database`: compile commands are known, so `built` says something. */
+void term_finding(FILE *out, const struct finding *finding, bool database, const struct term_options *options);
 /* "1.4 s", "12 ms", "2 m 03 s". */
 const char *term_seconds(struct arena *arena, double seconds);
 /* "4.52 us": a time in nanoseconds with its unit. */

@@ -14,6 +14,7 @@ struct printer {
 	FILE *out;
 	const struct term_options *options;
 	unsigned width;
+	bool no_database; /* no compile commands are known, so `built` says nothing */
 	struct arena arena;
 };
 
@@ -226,7 +227,7 @@ static const char *rate_text(struct arena *arena, double bytes, double ns)
 
 static const char *fraction_text(struct arena *arena, double fraction)
 {
-	return arena_printf(arena, "%.3g %%", 100 * fraction);
+	return arena_printf(arena, "%.2g %%", 100 * fraction);
 }
 
 static const char *percent_part(struct arena *arena, double log_value, int decimals)
@@ -378,13 +379,14 @@ static void finding_print(struct printer *printer, const struct finding *finding
 		indented(printer, PLAIN, SEVERITY_COLUMN, arena_printf(arena, "only if: %s", finding->contract));
 	if (finding->deliberate)
 		indented(printer, PLAIN, SEVERITY_COLUMN, arena_printf(arena, "deliberate: %s", finding->deliberate));
-	if (!finding->built)
+	if (!finding->built && !printer->no_database)
 		indented(printer, PLAIN, SEVERITY_COLUMN, "not built: no compile command reaches it");
 }
 
-void term_finding(FILE *out, const struct finding *finding, const struct term_options *options)
+void term_finding(FILE *out, const struct finding *finding, bool database, const struct term_options *options)
 {
 	struct printer printer = printer_begin(out, options);
+	printer.no_database = !database;
 	finding_print(&printer, finding);
 	printer_end(&printer);
 }
@@ -413,7 +415,7 @@ static const char *severity_counts(struct arena *arena, const struct run *run)
 			continue;
 		if (finding->deliberate)
 			deliberate++;
-		else if (!finding->built)
+		else if (!finding->built && run->database)
 			unbuilt++;
 		else
 			counts[finding->severity]++;
@@ -448,16 +450,10 @@ static const char *scan_summary(struct arena *arena, const struct run *run)
 	return text;
 }
 
-static void no_database_print(struct printer *printer, const struct run *run)
-{
-	if (!run->database && run->files_scanned)
-		wrap(printer, PLAIN, "no compile_commands.json: flags were guessed, so what depends on them may be missed; "
-		     "-p DIR names one", 0);
-}
-
 void term_scan(FILE *out, const struct run *run, const struct term_options *options)
 {
 	struct printer printer = printer_begin(out, options);
+	printer.no_database = !run->database;
 	struct finding_list ranked = {0};
 	for (size_t i = 0; i < run->findings.count; i++)
 		list_push(&printer.arena, &ranked, run->findings.at[i]);
@@ -470,7 +466,6 @@ void term_scan(FILE *out, const struct run *run, const struct term_options *opti
 	if (run->notes.count)
 		fputc('\n', out);
 	wrap(&printer, BOLD, scan_summary(&printer.arena, run), 0);
-	no_database_print(&printer, run);
 	if (ranked.count)
 		wrap(&printer, DIM, "`assay explain ID` says what and why, `assay try ID` settles one, `assay audit` all", 0);
 	printer_end(&printer);
@@ -578,9 +573,11 @@ static void family_print(struct printer *printer, const struct family *family, b
 	if (evidence && !text_equal(evidence, said))
 		indented(printer, PLAIN, VERDICT_COLUMN, rung_evidence(arena, rung, evidence));
 	control_print(printer, family);
-	if (hypothesis->claim)
+	/* What a pattern promises everywhere stands in `explain`; what somebody claimed of this change belongs here. */
+	if (hypothesis->claim && !hypothesis->finding)
 		indented(printer, DIM, VERDICT_COLUMN, arena_printf(arena, "claimed: %s", hypothesis->claim));
-	if (hypothesis->contract && family->verdict != VERDICT_NO_EFFECT)
+	if (hypothesis->contract && (family->verdict == VERDICT_FASTER || family->verdict == VERDICT_MIXED ||
+	                             family->verdict == VERDICT_INCONCLUSIVE))
 		indented(printer, PLAIN, VERDICT_COLUMN, arena_printf(arena, "holds only if: %s", hypothesis->contract));
 	if (hypothesis->argument && !text_equal(hypothesis->argument, hypothesis->title))
 		indented(printer, DIM, VERDICT_COLUMN, hypothesis->argument);
@@ -604,8 +601,8 @@ static const char *verdict_counts(struct arena *arena, const struct family_list 
 
 static const char *plan_text(struct arena *arena, const struct run *run)
 {
-	return arena_printf(arena, "alpha %s, margin %s, budget %s a trial, seed %llu", fraction_text(arena, run->alpha),
-	                    fraction_text(arena, run->margin), term_seconds(arena, run->budget_s),
+	return arena_printf(arena, "alpha %s, margin %s, budget %g s a trial, seed %llu", fraction_text(arena, run->alpha),
+	                    fraction_text(arena, run->margin), run->budget_s,
 	                    (unsigned long long)run->seed);
 }
 
@@ -641,9 +638,13 @@ void term_verdicts(FILE *out, const struct run *run, const struct term_options *
 	     arena_printf(arena, "%s%s%s; %s", build, build[0] ? "; " : "", plan_text(arena, run), host_short(arena, &run->host)), 0);
 	if (run->state == RUN_INTERRUPTED)
 		wrap(&printer, ODD, "interrupted: what was settled until then stands above", 0);
-	wrap(&printer, PLAIN,
-	     arena_printf(arena, "took %s; steps, numbers and how to repeat each: assay show %s",
-	                  term_seconds(arena, run->seconds), run->id), 0);
+	if (options->kept)
+		wrap(&printer, PLAIN,
+		     arena_printf(arena, "took %s; steps, numbers and how to repeat each: assay show %s",
+		                  term_seconds(arena, run->seconds), run->id), 0);
+	else
+		wrap(&printer, ODD, arena_printf(arena, "took %s; this run is not kept: --format json -o FILE saves all of it",
+		                                 term_seconds(arena, run->seconds)), 0);
 	printer_end(&printer);
 }
 
@@ -826,7 +827,7 @@ static void run_print(struct printer *printer, const struct run *run)
 		key_print(printer, 2, "tree", run->tree);
 	const struct host *host = &run->host;
 	key_print(printer, 2, "host",
-	          arena_printf(arena, "%s: %s, %s, Linux %s, clock %s, load %.2f", host->name ? host->name : "?",
+	          arena_printf(arena, "%s: %s, %s, %s, clock %s, load %.2f", host->name ? host->name : "?",
 	                       host_short(arena, host), host->system ? host->system : "?", host->kernel ? host->kernel : "?",
 	                       host->clock_source ? host->clock_source : "?", host->load_average));
 	if (host->counters)
@@ -867,6 +868,7 @@ static void unavailable_print(struct printer *printer, const struct run *run)
 void term_record(FILE *out, const struct run *run, const struct term_options *options)
 {
 	struct printer printer = printer_begin(out, options);
+	printer.no_database = !run->database;
 	struct arena *arena = &printer.arena;
 	run_print(&printer, run);
 	fputc('\n', out);

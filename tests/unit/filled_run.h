@@ -94,7 +94,7 @@ static inline struct run *filled_run(struct arena *arena)
 		.started = "2026-12-01T10:15:00Z", .state = RUN_DONE, .seed = 4242, .alpha = 0.01, .margin = 0.01, .budget_s = 10,
 		.tree = "/src/lib", .files_scanned = 17, .files_failed = 1, .lines_scanned = 5812, .scan_seconds = 0.8412,
 		.database = true, .seconds = 84.27,
-		.host = {.name = "build7", .cpu = "AMD EPYC 7B13", .kernel = "6.1.0-18-amd64", .system = "Debian GNU/Linux 12",
+		.host = {.name = "build7", .cpu = "AMD EPYC 7B13", .kernel = "Linux 6.1.0-18-amd64 x86_64", .system = "Debian GNU/Linux 12",
 		         .cpus = 2, .clock_source = "tsc", .load_average = 0.42,
 		         .counters = "hardware counters: not available: this virtual machine has no PMU"}};
 	struct compiler gcc = {.command = "gcc-12", .version = "gcc-12 (Debian 12.2.0-14+deb12u1) 12.2.0"};

@@ -59,23 +59,23 @@ static void golden(const char *name, report_fn *report, struct term_options opti
 static void test_scan(void **state)
 {
 	(void)state;
-	golden("scan-80", term_scan, (struct term_options){.utf8 = true, .width = 80});
-	golden("scan-80-ascii", term_scan, (struct term_options){.width = 80});
-	golden("scan-120-colour", term_scan, (struct term_options){.utf8 = true, .colour = true, .width = 120});
+	golden("scan-80", term_scan, (struct term_options){.utf8 = true, .kept = true, .width = 80});
+	golden("scan-80-ascii", term_scan, (struct term_options){.kept = true, .width = 80});
+	golden("scan-120-colour", term_scan, (struct term_options){.utf8 = true, .kept = true, .colour = true, .width = 120});
 }
 
 static void test_verdicts(void **state)
 {
 	(void)state;
-	golden("verdicts-80", term_verdicts, (struct term_options){.utf8 = true, .width = 80});
-	golden("verdicts-120", term_verdicts, (struct term_options){.utf8 = true, .width = 120});
-	golden("verdicts-80-colour", term_verdicts, (struct term_options){.utf8 = true, .colour = true, .width = 80});
+	golden("verdicts-80", term_verdicts, (struct term_options){.utf8 = true, .kept = true, .width = 80});
+	golden("verdicts-120", term_verdicts, (struct term_options){.utf8 = true, .kept = true, .width = 120});
+	golden("verdicts-80-colour", term_verdicts, (struct term_options){.utf8 = true, .kept = true, .colour = true, .width = 80});
 }
 
 static void test_record(void **state)
 {
 	(void)state;
-	golden("record-80", term_record, (struct term_options){.utf8 = true, .width = 80});
+	golden("record-80", term_record, (struct term_options){.utf8 = true, .kept = true, .width = 80});
 }
 
 /* Only what is there to be copied, or is quoted as it stands, may be wider than the terminal. */
@@ -85,7 +85,7 @@ static void test_lines_fit(void **state)
 	struct arena arena;
 	arena_init(&arena);
 	for (unsigned width = 80; width <= 160; width += 7) {
-		struct term_options options = {.utf8 = true, .width = width};
+		struct term_options options = {.utf8 = true, .kept = true, .width = width};
 		char *text = arena_printf(&arena, "%s%s", printed(&arena, term_scan, filled_run(&arena), &options),
 		                          printed(&arena, term_verdicts, filled_run(&arena), &options));
 		for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
@@ -108,7 +108,7 @@ static void test_control_characters_are_not_printed(void **state)
 	struct run *run = filled_run(&arena);
 	run->findings.at[0]->file = "a\033[2Jb\a\302\233c\177\r.c";
 	run->trials.at[7]->evidence = run->families.at[4].evidence = "said \033]0;title\007 twice";
-	struct term_options options = {.utf8 = true, .width = 80};
+	struct term_options options = {.utf8 = true, .kept = true, .width = 80};
 	char *text = arena_printf(&arena, "%s%s%s", printed(&arena, term_scan, run, &options),
 	                          printed(&arena, term_verdicts, run, &options), printed(&arena, term_record, run, &options));
 	for (const char *at = text; *at; at++)
@@ -127,7 +127,7 @@ static void test_a_killed_run_shows_its_trials(void **state)
 	struct run *run = filled_run(&arena);
 	run->families = (struct family_list){0};
 	run->state = RUN_UNFINISHED;
-	struct term_options options = {.utf8 = true, .width = 80};
+	struct term_options options = {.utf8 = true, .kept = true, .width = 80};
 	char *text = printed(&arena, term_record, run, &options);
 	assert_non_null(strstr(text, "unfinished"));
 	assert_non_null(strstr(text, "\n  t6  slower"));
@@ -141,6 +141,7 @@ static void test_an_empty_run_says_so(void **state)
 	arena_init(&arena);
 	struct run run = {.id = "x"};
 	struct term_options options = {.width = 80};
+	assert_non_null(strstr(printed(&arena, term_verdicts, &run, &options), "this run is not kept"));
 	assert_non_null(strstr(printed(&arena, term_verdicts, &run, &options), "nothing was settled"));
 	assert_non_null(strstr(printed(&arena, term_scan, &run, &options), "0 findings in 0 files"));
 	assert_non_null(strstr(printed(&arena, term_record, &run, &options), "run x"));

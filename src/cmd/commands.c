@@ -1,0 +1,84 @@
+/* The table of commands: the dispatcher, the help, the manual page and the completion read it. */
+#include "cmd/cmd.h"
+
+#include <string.h>
+
+static const char *const scan_examples[] = {
+	"assay scan", "the current folder, with its compile_commands.json",
+	"assay scan -p build --pattern P02 src/codec.c", "one pattern in one file, with the database of build/",
+	"assay scan --patches fixes --format json -o scan.json", "the candidates as patches, the findings as JSON", NULL};
+static const char *const explain_examples[] = {
+	"assay explain", "the patterns that are known",
+	"assay explain P02", "a pattern: what, why, when to leave it, what refutes it",
+	"assay explain P03:lib/cipher.c:cipher_xor:9c01", "a finding, with its candidate", NULL};
+static const char *const try_examples[] = {
+	"assay try P03:lib/cipher.c:cipher_xor:9c01", "settles one finding",
+	"assay try --patch faster.patch --project lib --forbid slower", "a patch, as a gate: exit status 1 if it is slower",
+	"assay try --define CACHE_LINE=128 --workload lookup --param size=4096", "a macro, on one workload and size",
+	"assay try --patch a.patch --bench bench.c --bench-source codec.c", "without a project file",
+	"assay try --flags -O3 --matrix 'cc=gcc-12,clang-19 opt=-O2'", "flags, under two compilers", NULL};
+static const char *const audit_examples[] = {
+	"assay audit", "everything in the current folder that has a candidate",
+	"assay audit studies/openzfs --budget 60s --alpha 0.1%", "a project, with more time and less risk for each trial",
+	"assay audit --to-rung code", "what is settled without running anything", NULL};
+static const char *const show_examples[] = {
+	"assay show", "the last run: each step of each proof, and how to repeat it",
+	"assay show 20261201-1015 --format json", "a run by the beginning of its id, as JSON",
+	"assay show last --samples", "its raw pairs, tab-separated", NULL};
+static const char *const log_examples[] = {"assay log -n 5", "the last five runs", NULL};
+static const char *const help_examples[] = {"assay help try", "what `assay try` does and takes", NULL};
+
+const struct command command_table[] = {
+	{CMD_SCAN, "scan", "[PATH...]", 0, 1000000, "finds places that may cost time: anti-patterns, and good practice in place",
+	 "Looks for the patterns of the catalogue in C source and lists what it finds, the most promising first. No code of the "
+	 "project is run and nothing is written to it. With a compile_commands.json the flags of each file are known, else they "
+	 "are guessed.",
+	 scan_examples, command_scan},
+	{CMD_EXPLAIN, "explain", "[ID]", 0, 1, "says what a pattern or a finding is, and when to leave it",
+	 "A pattern by its id or name, or a finding by its id or FILE:LINE: what it is, what it costs, when to leave it, the size "
+	 "that is claimed, what refutes it, and the candidate of a finding as a diff. Without ID: all patterns.",
+	 explain_examples, command_explain},
+	{CMD_TRY, "try", "[FINDING]", 0, 1, "settles one hypothesis: a finding, a patch, a macro, flags, a compiler",
+	 "Exactly one candidate: a FINDING (its id, or FILE:LINE), --patch, --define, --flags or --cc. It is settled by the cheapest "
+	 "proof that suffices, in this order: is it built; do the tokens differ; does the machine code differ; is it deliberate; "
+	 "are the results the same; and only then time, measured in pairs against a control. What has no workload is settled as "
+	 "far as the code goes.",
+	 try_examples, command_try},
+	{CMD_AUDIT, "audit", "[PATH]", 0, 1, "scans, and settles everything that has a candidate",
+	 "Scans the project, then settles the hypotheses of its assay.yaml and every finding that has a candidate. After Ctrl-C "
+	 "what is settled stands, is kept and is shown.",
+	 audit_examples, command_audit},
+	{CMD_SHOW, "show", "[RUN]", 0, 1, "shows the whole record of a run",
+	 "Each step of each proof with its evidence, effects with their intervals, controls, counters, code differences, candidates "
+	 "and the command that repeats each trial. RUN is an id of `assay log`, a beginning of one, or `last` (the default).",
+	 show_examples, command_show},
+	{CMD_LOG, "log", "", 0, 0, "lists the runs that are kept", "The runs that are kept in the store, the newest first.",
+	 log_examples, command_log},
+	{CMD_HELP, "help", "[COMMAND]", 0, 1, "says what a command does and takes", "Says what a command does and which options it takes.",
+	 help_examples, command_help},
+};
+const size_t command_count = sizeof command_table / sizeof *command_table;
+
+const struct command *command_find(const char *name)
+{
+	for (size_t i = 0; i < command_count; i++)
+		if (strcmp(command_table[i].name, name) == 0)
+			return &command_table[i];
+	return NULL;
+}
+
+int command_help(struct invocation *invocation)
+{
+	struct err err = ERR_INIT;
+	if (invocation->options.operands.count == 0) {
+		help_program(stdout);
+		return EXIT_DONE;
+	}
+	const struct command *command = command_find(invocation->options.operands.at[0]);
+	if (command) {
+		help_command(stdout, command);
+		return EXIT_DONE;
+	}
+	err_set(&err, ST_USAGE, "no command '%s': see `assay help`", invocation->options.operands.at[0]);
+	return complain(&err);
+}

@@ -1,0 +1,120 @@
+#include "cmd/cmd.h"
+
+#include "base/text.h"
+
+#include <string.h>
+
+static enum status documents(struct store *store, struct arena *arena, const char *run, enum store_kind kind,
+                             struct string_list *ret_list, struct err *err)
+{
+	struct store_document_list list;
+	enum status status = store_documents_get(store, arena, run, kind, &list, err);
+	for (size_t i = 0; status == ST_OK && i < list.count; i++)
+		list_push(arena, ret_list, list.at[i].json);
+	return status;
+}
+
+enum status run_from_store(struct store *store, struct arena *arena, const struct store_run *record, struct run *ret_run,
+                           struct err *err)
+{
+	struct json_pieces pieces = {.head = record->head};
+	enum status status = documents(store, arena, record->id, STORE_FINDING, &pieces.findings, err);
+	if (status == ST_OK)
+		status = documents(store, arena, record->id, STORE_HYPOTHESIS, &pieces.hypotheses, err);
+	if (status == ST_OK)
+		status = documents(store, arena, record->id, STORE_TRIAL, &pieces.trials, err);
+	if (status == ST_OK)
+		status = documents(store, arena, record->id, STORE_NOTE, &pieces.notes, err);
+	if (status == ST_OK && json_run_join(arena, &pieces, ret_run, err) != ST_OK)
+		return err_context(err, "run %s can't be shown", record->id);
+	return status;
+}
+
+/* A trial that was cut off says how far it came. */
+static enum status unfinished_count(struct store *store, struct arena *arena, const struct run *run, struct err *err)
+{
+	for (size_t i = 0; i < run->trials.count; i++) {
+		struct trial *trial = run->trials.at[i];
+		if (trial->verdict != VERDICT_NONE)
+			continue;
+		struct pair_list pairs, control;
+		enum status status = store_pairs_get(store, arena, run->id, trial->id, false, &pairs, err);
+		if (status == ST_OK)
+			status = store_pairs_get(store, arena, run->id, trial->id, true, &control, err);
+		if (status != ST_OK)
+			return status;
+		trial->pairs = (uint32_t)pairs.count;
+		trial->blocks = pairs.count ? pairs.at[pairs.count - 1].block + 1 : 0;
+		trial->evidence = arena_printf(arena, "cut off after %zu pairs, and %zu of its control", pairs.count, control.count);
+	}
+	return ST_OK;
+}
+
+static void pairs_print(FILE *out, const char *trial, bool control, const struct pair_list *pairs)
+{
+	for (size_t i = 0; i < pairs->count; i++) {
+		const struct pair *pair = &pairs->at[i];
+		fprintf(out, "%s\t%s\t%u\t%u\t%s\t%llu\t%llu\t%llu\t%u\t%u\n", trial, control ? "control" : "trial", pair->block,
+		        pair->index, pair->candidate_first ? "BA" : "AB", (unsigned long long)pair->iterations,
+		        (unsigned long long)pair->baseline_ns, (unsigned long long)pair->candidate_ns, pair->baseline_flags,
+		        pair->candidate_flags);
+	}
+}
+
+static enum status samples_print(FILE *out, struct store *store, struct arena *arena, const struct run *run,
+                                 struct err *err)
+{
+	fputs("trial\tof\tblock\tindex\torder\titerations\tbaseline_ns\tcandidate_ns\tbaseline_flags\tcandidate_flags\n", out);
+	for (size_t i = 0; i < run->trials.count; i++)
+		for (int control = 1; control >= 0; control--) {
+			struct pair_list pairs;
+			enum status status = store_pairs_get(store, arena, run->id, run->trials.at[i]->id, control, &pairs, err);
+			if (status != ST_OK)
+				return status;
+			pairs_print(out, run->trials.at[i]->id, control, &pairs);
+		}
+	return ST_OK;
+}
+
+static enum status show(struct invocation *invocation, struct store *store, struct err *err)
+{
+	const struct options *options = &invocation->options;
+	struct arena *arena = invocation->arena;
+	struct store_run record;
+	struct run run;
+	const char *name = options->operands.count ? options->operands.at[0] : "last";
+	enum status status = store_run_find(store, arena, name, &record, err);
+	if (status == ST_OK)
+		status = run_from_store(store, arena, &record, &run, err);
+	if (status == ST_OK)
+		status = unfinished_count(store, arena, &run, err);
+	if (status != ST_OK)
+		return status;
+	struct output output;
+	status = output_open(&output, options, err);
+	if (status != ST_OK)
+		return status;
+	output.term.kept = true;
+	if (options->samples)
+		status = samples_print(output.file, store, arena, &run, err);
+	else if (options->format == FORMAT_JSON)
+		fputs(json_run(arena, &run), output.file);
+	else
+		term_record(output.file, &run, &output.term);
+	enum status written = output_close(&output, err);
+	return status == ST_OK ? written : status;
+}
+
+int command_show(struct invocation *invocation)
+{
+	struct err err = ERR_INIT;
+	const char *path = NULL;
+	struct store *store = NULL;
+	enum status status = store_default_path(invocation->arena, &path, &err);
+	if (status == ST_OK)
+		status = store_open(path, &store, &err);
+	if (status == ST_OK)
+		status = show(invocation, store, &err);
+	store_close(store);
+	return status == ST_OK ? EXIT_DONE : complain(&err);
+}
