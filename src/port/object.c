@@ -21,6 +21,16 @@ static enum status not_usable(const struct object *object, struct err *err, cons
 	return err_set(err, ST_INPUT, "%s %s", object->name, why);
 }
 
+/* A name out of a damaged file, fit for a sentence. */
+static const char *shown(struct object *object, const char *name)
+{
+	char *text = arena_strndup(&object->arena, name, strnlen(name, 80));
+	for (char *at = text; *at; at++)
+		if ((unsigned char)*at < ' ' || (unsigned char)*at > '~')
+			*at = '?';
+	return text;
+}
+
 /* What a file is that isn't ELF, for the message. */
 static const char *foreign_format(const uint8_t *bytes, size_t size)
 {
@@ -51,7 +61,7 @@ static enum status sections_read(struct object *object, Elf *elf, const uint8_t 
 		const char *name = elf_strptr(elf, names, header.sh_name);
 		*section = (struct object_section){
 		    .name = arena_strdup(&object->arena, name ? name : ""),
-		    .size = header.sh_size,
+		    .size = header.sh_type == SHT_NULL ? 0 : header.sh_size,
 		    .align = header.sh_addralign ? header.sh_addralign : 1,
 		    .entsize = header.sh_entsize,
 		    .alloc = header.sh_flags & SHF_ALLOC,
@@ -70,7 +80,7 @@ static enum status sections_read(struct object *object, Elf *elf, const uint8_t 
 		if (!section->nobits && header.sh_type != SHT_NULL) {
 			if (header.sh_offset > size || header.sh_size > size - header.sh_offset)
 				return err_set(err, ST_INPUT, "%s is truncated or damaged: section %s lies outside the file", object->name,
-				               section->name);
+				               shown(object, section->name));
 			section->bytes = image + header.sh_offset;
 		}
 	}
@@ -144,11 +154,13 @@ static enum status symbols_read(struct object *object, Elf *elf, struct err *err
 		else if (section < object->section_count)
 			symbol->section = section;
 		else
-			return err_set(err, ST_INPUT, "%s is damaged: symbol %s belongs to no section", object->name, symbol->name);
+			return err_set(err, ST_INPUT, "%s is damaged: symbol %s belongs to no section", object->name,
+				               shown(object, symbol->name));
 		if (symbol->place == PLACE_SECTION) {
 			uint64_t limit = object->sections[section].size;
 			if (symbol->value > limit || symbol->size > limit - symbol->value)
-				return err_set(err, ST_INPUT, "%s is damaged: symbol %s lies outside its section", object->name, symbol->name);
+				return err_set(err, ST_INPUT, "%s is damaged: symbol %s lies outside its section", object->name,
+				               shown(object, symbol->name));
 		}
 	}
 	return ST_OK;
@@ -169,7 +181,8 @@ static enum status relocs_of(struct object *object, Elf *elf, Elf_Scn *scn, cons
 	Elf_Data *data = elf_getdata(scn, NULL);
 	struct object_section *section = &object->sections[header->sh_info];
 	if (section->reloc_count)
-		return err_set(err, ST_INPUT, "%s is damaged: section %s has two tables of relocations", object->name, section->name);
+		return err_set(err, ST_INPUT, "%s is damaged: section %s has two tables of relocations", object->name,
+		               shown(object, section->name));
 	section->reloc_first = *total;
 	section->implicit_addends = !explicit;
 	for (size_t i = 0; data && entry && i < data->d_size / entry && *total < object->reloc_count; i++) {
@@ -186,7 +199,7 @@ static enum status relocs_of(struct object *object, Elf *elf, Elf_Scn *scn, cons
 		                             .symbol = GELF_R_SYM(raw.r_info), .addend = raw.r_addend};
 		if (!ok || reloc.symbol >= object->symbol_count || reloc.offset >= section->size)
 			return err_set(err, ST_INPUT, "%s is damaged: a relocation of section %s points nowhere", object->name,
-			               section->name);
+			               shown(object, section->name));
 		object->relocs[(*total)++] = reloc;
 		section->reloc_count++;
 	}

@@ -467,10 +467,10 @@ static bool section_layout_equal(const struct view *a, size_t i, const struct vi
 }
 
 /* A relocation leads to the same place, if the sections that it leads to are equal. */
-static bool reloc_same(const struct view *a, const struct object_reloc *left, uint64_t left_base, const struct view *b,
-                       const struct object_reloc *right, uint64_t right_base)
+static bool reloc_same(const struct view *a, const struct object_reloc *left, const struct view *b,
+                       const struct object_reloc *right)
 {
-	if (left->offset - left_base != right->offset - right_base || left->type != right->type || left->addend != right->addend)
+	if (left->offset != right->offset || left->type != right->type || left->addend != right->addend)
 		return false;
 	const struct object_symbol *x = &a->object->symbols[left->symbol], *y = &b->object->symbols[right->symbol];
 	if (x->binding != BINDING_LOCAL || y->binding != BINDING_LOCAL)
@@ -491,7 +491,7 @@ static bool section_bytes_equal(const struct view *a, size_t i, const struct vie
 	if (!x->nobits && x->size && memcmp(x->bytes, y->bytes, (size_t)x->size) != 0)
 		return false;
 	for (size_t n = 0; n < x->reloc_count; n++)
-		if (!reloc_same(a, &a->object->relocs[x->reloc_first + n], 0, b, &b->object->relocs[y->reloc_first + n], 0))
+		if (!reloc_same(a, &a->object->relocs[x->reloc_first + n], b, &b->object->relocs[y->reloc_first + n]))
 			return false;
 	return a->sections[i].same_layout;
 }
