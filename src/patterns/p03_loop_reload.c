@@ -81,35 +81,6 @@ static bool store_may_change(struct ast_node *write, struct ast_node *path, bool
 	return true;
 }
 
-/* A file's own scalar whose address is never taken: no pointer leads to it. */
-struct address_search {
-	const struct ast_node *decl;
-	bool taken;
-};
-
-static bool address_visit(struct ast_node *node, void *context)
-{
-	struct address_search *search = context;
-	if (node->kind == AST_UNARY && node->op == OP_ADDRESS && node->children.count) {
-		struct access access = access_of(node->children.at[0]);
-		if (access.object && access.object->decl == search->decl)
-			search->taken = true;
-	}
-	return !search->taken;
-}
-
-static bool is_sealed(const struct ast_unit *unit, const struct ast_node *ref)
-{
-	const struct ast_node *decl = ref->decl;
-	const char *text = decl->range.file ? ast_text(unit, &decl->range) : NULL;
-	if (!text || !text_starts(text, "static "))
-		return false;
-	struct address_search search = {.decl = decl};
-	for (size_t i = 0; i < unit->top.count && !search.taken; i++)
-		ast_walk(unit->top.at[i], address_visit, &search);
-	return !search.taken;
-}
-
 /* ---- what the loop reads ------------------------------------------------------------------------------------ */
 
 /* A scalar in memory that the loop never assigns. */
@@ -311,7 +282,7 @@ static bool report_reads(struct detection *detection, const struct loop *loop)
 		if (!place->always)
 			continue;
 		struct access access = access_of(place->path);
-		if (access.object && access.object == ast_strip_casts(place->path) && is_sealed(detection->unit, access.object))
+		if (access.object && access.object == ast_strip_casts(place->path) && ref_is_sealed(detection->unit, access.object))
 			continue;
 		struct ast_node *changer = NULL;
 		for (size_t w = 0; w < loop->writes.count && !changer; w++)
@@ -383,17 +354,6 @@ static void detect_loop(struct loop *loop, void *context)
 		return;
 	if (!report_reads(detection, loop))
 		report_counters(detection, loop);
-}
-
-/* gcc 12 takes such loops from -O3 on, clang from -O2 on. */
-static bool command_vectorises(const struct compile_command *command)
-{
-	bool clang = command->argv.count && strstr(path_base(command->argv.at[0]), "clang");
-	const char *level = "";
-	for (size_t i = 0; i < command->argv.count; i++)
-		if (text_starts(command->argv.at[i], "-O"))
-			level = command->argv.at[i] + 2;
-	return text_equal(level, "3") || text_equal(level, "fast") || (clang && (text_equal(level, "2") || text_equal(level, "s")));
 }
 
 static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink)

@@ -59,6 +59,16 @@ const char *command_standard(const struct compile_command *command)
 	return standard;
 }
 
+bool command_vectorises(const struct compile_command *command)
+{
+	bool clang = command->argv.count && strstr(path_base(command->argv.at[0]), "clang");
+	const char *level = "";
+	for (size_t i = 0; i < command->argv.count; i++)
+		if (text_starts(command->argv.at[i], "-O"))
+			level = command->argv.at[i] + 2;
+	return text_equal(level, "3") || text_equal(level, "fast") || (clang && (text_equal(level, "2") || text_equal(level, "s")));
+}
+
 /* ---- expressions ------------------------------------------------------------------------------------------- */
 
 static struct ast_node *child(const struct ast_node *node, size_t index)
@@ -220,6 +230,57 @@ bool access_is_private(const struct access *access)
 	        (init->kind == AST_UNARY && init->op == OP_ADDRESS && from->decl->type->kind != TYPE_POINTER));
 }
 
+struct address_search {
+	const struct ast_node *decl;
+	bool taken;
+};
+
+static bool address_visit(struct ast_node *node, void *context)
+{
+	struct address_search *search = context;
+	if (node->kind == AST_UNARY && node->op == OP_ADDRESS && node->children.count) {
+		struct access access = access_of(node->children.at[0]);
+		if (access.object && access.object->decl == search->decl)
+			search->taken = true;
+	}
+	return !search->taken;
+}
+
+bool ref_is_sealed(const struct ast_unit *unit, const struct ast_node *ref)
+{
+	const struct ast_node *decl = ref->decl;
+	const char *text = decl && decl->range.file ? ast_text(unit, &decl->range) : NULL;
+	if (!text || !text_starts(text, "static "))
+		return false;
+	struct address_search search = {.decl = decl};
+	for (size_t i = 0; i < unit->top.count && !search.taken; i++)
+		ast_walk(unit->top.at[i], address_visit, &search);
+	return !search.taken;
+}
+
+bool node_is_replaceable(const struct ast_unit *unit, const struct ast_node *node)
+{
+	const struct ast_range *range = &node->range;
+	if (!range->file || !range->in_tree)
+		return false;
+	if (!range->edge_in_macro)
+		return true;
+	bool atomic = false;
+	for (size_t i = 0; i < unit->expansions.count; i++) {
+		const struct ast_expansion *expansion = &unit->expansions.at[i];
+		const struct ast_range *other = &expansion->range;
+		if (!text_equal(other->file, range->file) || other->end_offset <= range->offset || range->end_offset <= other->offset)
+			continue;
+		if (other->offset < range->offset || range->end_offset < other->end_offset)
+			return false; /* inside of another macro's arguments */
+		if (other->offset == range->offset && text_starts(expansion->name, "atomic_"))
+			atomic = true; /* with its arguments, or the name alone */
+		else if (other->offset == range->offset || other->end_offset == range->end_offset)
+			return false;
+	}
+	return atomic;
+}
+
 struct search {
 	const struct ast_node *node;
 	struct ast_node *path;
@@ -332,6 +393,120 @@ static bool call_pure_at(const struct ast_node *call, unsigned depth)
 bool call_is_pure(const struct ast_node *call)
 {
 	return call_pure_at(call, 0);
+}
+
+/* ---- atomics ----------------------------------------------------------------------------------------------- */
+
+static struct atomic atomic_builtin(struct ast_node *node)
+{
+	struct atomic atomic = {.kind = ATOMIC_OTHER, .style = ATOMIC_BUILTIN, .pointer = child(node, 0)};
+	const char *name = node->name;
+	if (text_starts(name, "__c11_"))
+		atomic.style = ATOMIC_C11;
+	const char *operation = strstr(name, "atomic_") + strlen("atomic_");
+	if (text_starts(operation, "fetch_add") || text_starts(operation, "add_fetch"))
+		atomic.kind = ATOMIC_ADD;
+	else if (text_starts(operation, "fetch_sub") || text_starts(operation, "sub_fetch"))
+		atomic.kind = ATOMIC_SUB;
+	else if (text_starts(operation, "compare_exchange"))
+		atomic.kind = ATOMIC_COMPARE;
+	else if (text_starts(operation, "exchange"))
+		atomic.kind = ATOMIC_EXCHANGE;
+	/* The front end's order: pointer, order, first value, order of a failure, second value. */
+	if (atomic.kind == ATOMIC_COMPARE) {
+		atomic.expected = child(node, 2);
+		atomic.value = child(node, 4);
+	} else if (atomic.kind != ATOMIC_OTHER && !text_equal(operation, "exchange")) {
+		atomic.value = child(node, 2);
+	} else if (atomic.style == ATOMIC_C11) {
+		atomic.value = child(node, 2);
+	}
+	return atomic;
+}
+
+static bool name_holds(const char *name, const char *const *parts)
+{
+	for (; *parts; parts++)
+		if (strstr(name, *parts))
+			return true;
+	return false;
+}
+
+static struct atomic atomic_call(struct ast_node *call)
+{
+	static const char *const tries[] = {"trylock", "try_lock", "TryLock", "tryenter", NULL};
+	static const char *const compares[] = {"cmpxchg", "atomic_cas", "compare_and_swap", "compare_exchange", "CompareExchange", NULL};
+	static const char *const exchanges[] = {"test_and_set", "testandset", "atomic_xchg", "atomic_swap", "atomic_exchange",
+	                                        "InterlockedExchange", NULL};
+	static const char *const answers[] = {"return", "_nv", "unless", "not_zero", "_test", "_and_", "negative", NULL};
+	struct atomic atomic = {.kind = ATOMIC_NONE, .style = ATOMIC_BUILTIN, .pointer = call_argument(call, 0)};
+	const char *name = call_name(call);
+	if (!name || !atomic.pointer)
+		return atomic;
+	if (text_starts(name, "__sync_fetch_and_add") || text_starts(name, "__sync_add_and_fetch")) {
+		atomic.kind = ATOMIC_ADD;
+		atomic.value = call_argument(call, 1);
+	} else if (text_starts(name, "__sync_fetch_and_sub") || text_starts(name, "__sync_sub_and_fetch")) {
+		atomic.kind = ATOMIC_SUB;
+		atomic.value = call_argument(call, 1);
+	} else if (text_starts(name, "__sync_lock_test_and_set")) {
+		atomic.kind = ATOMIC_EXCHANGE;
+		atomic.value = call_argument(call, 1);
+	} else if (text_starts(name, "__sync_bool_compare_and_swap") || text_starts(name, "__sync_val_compare_and_swap")) {
+		atomic.kind = ATOMIC_COMPARE;
+		atomic.expected = call_argument(call, 1);
+		atomic.expected_by_value = true;
+		atomic.value = call_argument(call, 2);
+	} else if (text_equal(name, "__atomic_test_and_set")) {
+		atomic.kind = ATOMIC_EXCHANGE;
+	} else {
+		atomic.style = ATOMIC_LIBRARY;
+		bool adds = text_starts(name, "atomic_inc") || text_starts(name, "atomic_add");
+		bool subtracts = text_starts(name, "atomic_dec") || text_starts(name, "atomic_sub");
+		if (name_holds(name, tries))
+			atomic.kind = ATOMIC_TRY;
+		else if (name_holds(name, compares))
+			atomic.kind = ATOMIC_COMPARE;
+		else if (name_holds(name, exchanges))
+			atomic.kind = ATOMIC_TRY;
+		else if ((adds || subtracts) && !name_holds(name, answers))
+			atomic.kind = adds ? ATOMIC_ADD : ATOMIC_SUB;
+		/* Linux has the amount first. */
+		struct ast_node *first = ast_strip_casts(atomic.pointer), *second = ast_strip_casts(call_argument(call, 1));
+		bool swapped = (adds || subtracts) && second && is_address_type(second->type) && first && !is_address_type(first->type);
+		atomic.value = swapped ? first : second;
+		atomic.pointer = swapped ? second : atomic.pointer;
+		if (atomic.kind == ATOMIC_COMPARE) {
+			atomic.expected = second;
+			atomic.expected_by_value = second && !is_address_type(second->type);
+			atomic.value = call_argument(call, 2);
+		}
+	}
+	return atomic;
+}
+
+struct atomic atomic_of(struct ast_node *node)
+{
+	struct ast_node *operand = child(node, 0);
+	bool step = node_is_increment(node) || (node->kind == AST_COMPOUND_ASSIGN && (node->op == OP_ADD || node->op == OP_SUB));
+	if (node->kind == AST_ATOMIC && node->name)
+		return atomic_builtin(node);
+	if (node->kind == AST_CALL)
+		return atomic_call(node);
+	if (step && operand && operand->type && operand->type->is_atomic) {
+		bool up = node->op == OP_ADD || node->op == OP_PRE_INC || node->op == OP_POST_INC;
+		return (struct atomic){.kind = up ? ATOMIC_ADD : ATOMIC_SUB, .style = ATOMIC_OPERATOR, .pointer = operand,
+		                       .value = child(node, 1)};
+	}
+	return (struct atomic){.kind = ATOMIC_NONE};
+}
+
+struct ast_node *atomic_object(const struct atomic *atomic)
+{
+	struct ast_node *pointer = ast_strip_casts(atomic->pointer);
+	if (pointer && pointer->kind == AST_UNARY && pointer->op == OP_ADDRESS && atomic->style != ATOMIC_OPERATOR)
+		return ast_strip_casts(child(pointer, 0));
+	return pointer;
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------------- */
@@ -511,6 +686,19 @@ long long loop_bound(const struct loop *loop)
 	return limit && limit->has_value ? limit->value : -1;
 }
 
+static bool leave_visit(struct ast_node *node, void *context)
+{
+	*(bool *)context |= node->kind == AST_RETURN || node->kind == AST_GOTO;
+	return !*(bool *)context;
+}
+
+bool loop_may_leave(const struct loop *loop)
+{
+	bool leaves = false;
+	ast_walk(loop->node, leave_visit, &leaves);
+	return leaves;
+}
+
 bool loop_always(const struct loop *loop, const struct ast_node *node)
 {
 	for (const struct ast_node *at = node; at && at != loop->node; at = at->parent) {
@@ -567,6 +755,47 @@ void loop_declare(const struct loop *loop, struct pattern_sink *sink, struct fin
 		out = alone ? arena_printf(sink->arena, "%s%s\n%.*s", out, declarations->at[i], (int)(begin - line), text + line)
 		            : arena_printf(sink->arena, "%s%s ", out, declarations->at[i]);
 	finding_edit(sink, finding, begin, 0, out);
+}
+
+/* The offset behind a statement, its semicolon included; 0: can't be told. */
+static size_t statement_end(const struct ast_unit *unit, const struct ast_node *statement)
+{
+	const struct ast_node *last = statement;
+	for (;;) {
+		const struct ast_node *inner = last->kind == AST_IF && last->otherwise ? last->otherwise : last->body;
+		bool ends_in_it = last->kind == AST_FOR || last->kind == AST_WHILE || last->kind == AST_IF || last->kind == AST_SWITCH ||
+		                  last->kind == AST_LABEL || last->kind == AST_CASE;
+		if (!ends_in_it || !inner)
+			break;
+		last = inner;
+	}
+	size_t size, at = statement->range.end_offset;
+	const char *text = statement->range.file ? ast_file_text(unit, statement->range.file, &size) : NULL;
+	if (!text || at > size || last->range.edge_in_macro)
+		return 0;
+	if (last->kind == AST_COMPOUND || last->kind == AST_NULL_STMT)
+		return at;
+	while (at < size && strchr(" \t\r\n", text[at]))
+		at++;
+	return at < size && text[at] == ';' ? at + 1 : 0;
+}
+
+bool loop_append(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,
+                 const struct string_list *statements)
+{
+	size_t size, end = statement_end(loop->unit, loop->node), begin = loop->node->range.offset;
+	const char *text = ast_file_text(loop->unit, loop->node->range.file, &size);
+	if (!text || !end || in_expansion(loop->unit, loop->node->range.file, end - 1))
+		return false;
+	size_t line = begin;
+	while (line > 0 && text[line - 1] != '\n')
+		line--;
+	size_t indent = strspn(text + line, " \t");
+	char *out = "";
+	for (size_t i = 0; i < statements->count; i++)
+		out = arena_printf(sink->arena, "%s\n%.*s%s", out, (int)indent, text + line, statements->at[i]);
+	finding_edit(sink, finding, end, 0, out);
+	return true;
 }
 
 const char *constant_declarator(struct arena *arena, const struct ast_type *type, const char *name)

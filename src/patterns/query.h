@@ -19,6 +19,8 @@ const char *unit_relative(const struct ast_unit *unit, const char *file);
 bool command_flag(const struct compile_command *command, const char *on, const char *off, bool fallback);
 /* What follows the last "-std=" ("gnu17"), "c90" for -ansi, or NULL: the compiler's own default. */
 const char *command_standard(const struct compile_command *command);
+/* Whether it lets the compiler turn a loop of unknown length into vector code: gcc (12) from -O3 on, clang from -O2 on. */
+bool command_vectorises(const struct compile_command *command);
 
 /* ---- expressions ------------------------------------------------------------------------------------------- */
 bool node_is_increment(const struct ast_node *node); /* ++ and --, before and after */
@@ -42,6 +44,11 @@ struct access access_of(struct ast_node *lvalue);
 /* Whether the compiler can see that no pointer from elsewhere leads there: a local variable or array, a pointer into
  * one, a restrict-qualified pointer. */
 bool access_is_private(const struct access *access);
+/* A reference to a file's own (static) variable whose address is never taken: no pointer leads to it. */
+bool ref_is_sealed(const struct ast_unit *unit, const struct ast_node *ref);
+/* Whether the text of an expression may be replaced: it is written out, or it is an operation of <stdatomic.h>,
+ * which are macros. */
+bool node_is_replaceable(const struct ast_unit *unit, const struct ast_node *node);
 
 /* ---- calls ------------------------------------------------------------------------------------------------- */
 /* The called function's name, or NULL. */
@@ -51,6 +58,22 @@ struct ast_node *call_argument(const struct ast_node *call, size_t index); /* fr
 /* Whether it can't write memory that the caller sees: ctype, arithmetic built-ins, a function of this unit that only
  * writes its own variables. */
 bool call_is_pure(const struct ast_node *call);
+
+/* ---- atomics ----------------------------------------------------------------------------------------------- */
+enum atomic_kind { ATOMIC_NONE, ATOMIC_ADD, ATOMIC_SUB, ATOMIC_EXCHANGE, ATOMIC_COMPARE, ATOMIC_TRY, ATOMIC_OTHER };
+enum atomic_style { ATOMIC_BUILTIN, ATOMIC_C11, ATOMIC_LIBRARY, ATOMIC_OPERATOR };
+struct atomic {
+	enum atomic_kind kind; /* ATOMIC_TRY: a trylock or a test-and-set that only says whether it got there */
+	enum atomic_style style;
+	struct ast_node *pointer;  /* the address; with ATOMIC_OPERATOR (`++` on an _Atomic) the lvalue */
+	struct ast_node *value;    /* added, stored or wanted; NULL: one, or not told */
+	struct ast_node *expected; /* of ATOMIC_COMPARE: the value (__sync_*), or a pointer to it */
+	bool expected_by_value;
+};
+/* ATOMIC_NONE when the node is no atomic operation. Functions of libraries are known by their names. */
+struct atomic atomic_of(struct ast_node *node);
+/* The lvalue that the address is taken of (x for `&x`), or else the pointer itself; stripped. */
+struct ast_node *atomic_object(const struct atomic *atomic);
 
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 struct loop {
@@ -76,6 +99,8 @@ bool loop_declares(const struct loop *loop, const struct ast_node *decl);
 bool loop_keeps(const struct loop *loop, struct ast_node *path);
 /* The constant that a loop counts to (`i < 16`), or -1: unknown. */
 long long loop_bound(const struct loop *loop);
+/* Whether a return or a goto in it may pass by what stands behind it. */
+bool loop_may_leave(const struct loop *loop);
 /* Whether `node` is evaluated in every iteration: not in a branch of its own, not in the initialisation. */
 bool loop_always(const struct loop *loop, const struct ast_node *node);
 
@@ -85,6 +110,9 @@ bool loop_takes_declaration(const struct loop *loop);
 /* Puts the declarations, one a line, before the loop, with its indentation. */
 void loop_declare(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,
                   const struct string_list *declarations);
+/* Puts statements, one a line, right behind the loop. False: its end can't be told. */
+bool loop_append(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,
+                 const struct string_list *statements);
 /* "const uint8_t mask", "struct x *const next": NULL when the type can't be written in front of a name. */
 const char *constant_declarator(struct arena *arena, const struct ast_type *type, const char *name);
 /* `wanted`, or a variation, that nothing in the function is called; NULL: none is left. */
