@@ -23,6 +23,7 @@
 #define ASSAY_PATTERNS_PATTERN_H
 
 #include "model/compdb.h"
+#include "model/fact.h"
 #include "model/finding.h"
 #include "port/ast.h"
 
@@ -32,6 +33,24 @@
 struct pattern_sink {
 	struct arena *arena;
 	struct finding_list findings;
+	struct fact_list facts; /* for the same pattern's detect_project (patterns/query.h, fact_add) */
+};
+
+/* The whole project, as far as it was scanned. */
+struct project_unit {
+	const struct compile_command *command;
+	bool parsed;
+	struct string_list files; /* that it reads, itself included, relative to the tree */
+	struct fact_list facts;
+};
+struct project_view {
+	const char *tree; /* absolute */
+	bool database;    /* there is a database of compile commands; else all of them are guessed */
+	bool whole;       /* the whole tree was scanned: what isn't here isn't anywhere */
+	const struct project_unit *units; /* C files and, where only headers were asked for, headers */
+	size_t unit_count;
+	const struct compdb *commands;   /* all: those of the database, assembly's too, and guesses for the rest */
+	struct string_list sources;      /* .c, .S, .s and .asm files under the tree, relative, sorted */
 };
 
 struct pattern {
@@ -46,6 +65,9 @@ struct pattern {
 	const char *const *sources; /* NULL-terminated */
 	/* Looks at one translation unit. Findings in headers are reported with the header's path; scan drops doubles. */
 	void (*detect)(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink);
+	/* Optional: looks at the whole project once, after all units, by the facts that detect() left. No tree is there any
+	 * more. It runs in a process of its own. */
+	void (*detect_project)(const struct project_view *view, struct pattern_sink *sink);
 };
 
 struct pattern_example {

@@ -8,16 +8,15 @@ const char *unit_relative(const struct ast_unit *unit, const char *file)
 	return relative ? relative : file;
 }
 
-struct finding *finding_new(struct pattern_sink *sink, const struct ast_unit *unit, const struct pattern *pattern,
-                            const struct ast_range *range, const char *symbol, enum severity severity,
-                            const char *message)
+struct finding *finding_new_at(struct pattern_sink *sink, const struct pattern *pattern, const char *file, unsigned line,
+                               unsigned column, const char *symbol, enum severity severity, const char *message)
 {
 	struct finding *finding = arena_new(sink->arena, struct finding);
 	finding->pattern = pattern->id;
 	finding->kind = FINDING_ANTIPATTERN;
-	finding->file = arena_strdup(sink->arena, unit_relative(unit, range->file));
-	finding->line = range->line;
-	finding->column = range->column;
+	finding->file = arena_strdup(sink->arena, file);
+	finding->line = line;
+	finding->column = column;
 	finding->symbol = arena_strdup(sink->arena, symbol ? symbol : "");
 	finding->tier = pattern->tier;
 	finding->severity = severity;
@@ -25,6 +24,28 @@ struct finding *finding_new(struct pattern_sink *sink, const struct ast_unit *un
 	finding->claim = pattern->expected;
 	list_push(sink->arena, &sink->findings, finding);
 	return finding;
+}
+
+struct finding *finding_new(struct pattern_sink *sink, const struct ast_unit *unit, const struct pattern *pattern,
+                            const struct ast_range *range, const char *symbol, enum severity severity,
+                            const char *message)
+{
+	return finding_new_at(sink, pattern, unit_relative(unit, range->file), range->line, range->column, symbol, severity,
+	                      message);
+}
+
+struct fact *fact_add(struct pattern_sink *sink, const struct ast_unit *unit, const struct pattern *pattern,
+                      const char *name, const char *value, const struct ast_range *range, const char *symbol)
+{
+	struct fact fact = {.pattern = pattern->id, .name = arena_strdup(sink->arena, name),
+	                    .value = arena_strdup(sink->arena, value), .symbol = arena_strdup(sink->arena, symbol)};
+	if (range && range->file) {
+		fact.file = arena_strdup(sink->arena, unit_relative(unit, range->file));
+		fact.line = range->line;
+		fact.column = range->column;
+	}
+	list_push(sink->arena, &sink->facts, fact);
+	return &sink->facts.at[sink->facts.count - 1];
 }
 
 void finding_edit(struct pattern_sink *sink, struct finding *finding, size_t offset, size_t length, const char *text)

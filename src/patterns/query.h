@@ -11,6 +11,12 @@ struct finding *finding_new(struct pattern_sink *sink, const struct ast_unit *un
                             const char *message);
 /* Adds an edit of `finding->file`. */
 void finding_edit(struct pattern_sink *sink, struct finding *finding, size_t offset, size_t length, const char *text);
+/* The same without a unit, for detect_project: `file` is relative to the tree. */
+struct finding *finding_new_at(struct pattern_sink *sink, const struct pattern *pattern, const char *file, unsigned line,
+                               unsigned column, const char *symbol, enum severity severity, const char *message);
+/* A fact for the pattern's detect_project; the caller may add offset and length. `range` may be NULL. */
+struct fact *fact_add(struct pattern_sink *sink, const struct ast_unit *unit, const struct pattern *pattern,
+                      const char *name, const char *value, const struct ast_range *range, const char *symbol);
 /* Relative to the tree; the path as it is when it lies elsewhere. */
 const char *unit_relative(const struct ast_unit *unit, const char *file);
 

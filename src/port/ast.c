@@ -1339,35 +1339,164 @@ static void sort_expansions(struct unit *unit)
 	}
 }
 
-/* Every compiled `#undef NAME` of a file marks the definitions of that name above it. */
-static void mark_undefined(struct unit *unit, struct file *file)
+struct skipped {
+	struct span_list spans;
+};
+
+static bool is_skipped(const struct skipped *skipped, size_t offset)
 {
-	if (!file->in_tree || !file_text(unit, file) || !strstr(file->text, "undef"))
+	for (size_t i = 0; i < skipped->spans.count; i++)
+		if (offset >= skipped->spans.at[i].offset && offset < skipped->spans.at[i].end)
+			return true;
+	return false;
+}
+
+static struct skipped skipped_of(struct unit *unit, struct file *file)
+{
+	struct skipped out = {0};
+	CXSourceRangeList *list = clang_getSkippedRanges(unit->tu, file->handle);
+	for (unsigned i = 0; list && i < list->count; i++) {
+		unsigned from = 0, to = 0;
+		clang_getFileLocation(clang_getRangeStart(list->ranges[i]), NULL, NULL, NULL, &from);
+		clang_getFileLocation(clang_getRangeEnd(list->ranges[i]), NULL, NULL, NULL, &to);
+		struct span span = {from, to, 0};
+		list_push(&unit->unit.arena, &out.spans, span);
+	}
+	if (list)
+		clang_disposeSourceRangeList(list);
+	return out;
+}
+
+/* Whether anything of [offset, end) was compiled: a file that is read twice is skipped in part by one of the times. */
+static bool has_content(const struct unit *unit, const struct file *file, size_t offset, size_t end)
+{
+	const struct ast_unit *public = &unit->unit;
+	if (spans_touch(&file->expansions, offset, end))
+		return true;
+	for (size_t i = 0; i < public->macros.count; i++) {
+		const struct ast_range *range = &public->macros.at[i].range;
+		if (range->file == file->path && range->offset >= offset && range->offset < end)
+			return true;
+	}
+	for (size_t i = 0; i < public->top.count; i++) {
+		const struct ast_range *range = &public->top.at[i]->range;
+		if (range->file == file->path && range->offset >= offset && range->offset < end)
+			return true;
+	}
+	return false;
+}
+
+static const char *rest_of_directive(struct unit *unit, struct raw *raw)
+{
+	struct arena *arena = &unit->unit.arena;
+	char *out = arena_strdup(arena, "");
+	while (raw_next(raw) && raw->kind != RAW_NEWLINE)
+		out = arena_printf(arena, "%s%s%.*s", out, *out ? " " : "", (int)raw->size, raw->token);
+	return out;
+}
+
+static void undef_read(struct unit *unit, const struct file *file, struct raw *raw)
+{
+	size_t offset = (size_t)(raw->token - file->text);
+	if (!raw_next(raw) || raw->kind != RAW_WORD)
 		return;
-	CXSourceRangeList *skipped = clang_getSkippedRanges(unit->tu, file->handle);
+	for (size_t i = 0; i < unit->unit.macros.count; i++) {
+		struct ast_macro *macro = &unit->unit.macros.at[i];
+		if (macro->range.file == file->path && macro->range.offset < offset && raw_is(raw, macro->name))
+			macro->undefined_later = true;
+	}
+}
+
+static void branch_close(struct unit *unit, struct file *file, const struct skipped *skipped, size_t index, size_t end,
+                         unsigned end_line)
+{
+	struct ast_branch *branch = &unit->unit.branches.at[index];
+	branch->range.end_offset = end;
+	branch->range.end_line = end_line;
+	branch->skipped = is_skipped(skipped, branch->body < end ? branch->body : end - 1) &&
+	                  !has_content(unit, file, branch->body, end);
+}
+
+/* The directives of a file: every compiled `#undef NAME` marks the definitions of that name above it, and conditionals
+ * become branches. */
+static void directives_read(struct unit *unit, struct file *file)
+{
+	if (!file->in_tree || !file_text(unit, file))
+		return;
+	struct arena *arena = &unit->unit.arena;
+	struct ast_branch_list *branches = &unit->unit.branches;
+	struct skipped skipped = skipped_of(unit, file);
 	struct raw raw = {.at = file->text, .end = file->text + file->size};
+	size_t open = SIZE_MAX; /* the innermost branch */
 	bool line_starts = true;
+	unsigned line = 1;
+	const char *counted = file->text;
 	while (raw_next(&raw)) {
 		bool directive = line_starts && raw_is(&raw, "#");
-		size_t offset = (size_t)(raw.token - file->text);
 		line_starts = raw.kind == RAW_NEWLINE;
-		if (!directive || !raw_next(&raw) || !raw_is(&raw, "undef") || !raw_next(&raw) || raw.kind != RAW_WORD)
+		if (!directive)
 			continue;
-		for (unsigned i = 0; skipped && i < skipped->count; i++) {
-			unsigned from = 0, to = 0;
-			clang_getFileLocation(clang_getRangeStart(skipped->ranges[i]), NULL, NULL, NULL, &from);
-			clang_getFileLocation(clang_getRangeEnd(skipped->ranges[i]), NULL, NULL, NULL, &to);
-			if (offset >= from && offset < to)
-				directive = false;
+		const char *hash = raw.token;
+		for (; counted < hash; counted++)
+			line += *counted == '\n';
+		size_t offset = (size_t)(hash - file->text);
+		if (!raw_next(&raw) || raw.kind != RAW_WORD) {
+			line_starts = raw.kind == RAW_NEWLINE;
+			continue;
 		}
-		for (size_t i = 0; directive && i < unit->unit.macros.count; i++) {
-			struct ast_macro *macro = &unit->unit.macros.at[i];
-			if (macro->range.file == file->path && macro->range.offset < offset && raw_is(&raw, macro->name))
-				macro->undefined_later = true;
+		if (raw_is(&raw, "undef")) {
+			if (!is_skipped(&skipped, offset))
+				undef_read(unit, file, &raw);
+			continue;
 		}
+		bool opens = raw_is(&raw, "if") || raw_is(&raw, "ifdef") || raw_is(&raw, "ifndef");
+		bool ends = raw_is(&raw, "endif");
+		bool turns = raw_is(&raw, "elif") || raw_is(&raw, "elifdef") || raw_is(&raw, "elifndef") || raw_is(&raw, "else");
+		if (!opens && !ends && !turns)
+			continue;
+		struct ast_branch branch = {.directive = arena_strndup(arena, raw.token, raw.size), .next = SIZE_MAX,
+		                            .parent = open};
+		if (turns || ends) {
+			if (open == SIZE_MAX)
+				continue; /* unbalanced: the front end says so */
+			branch_close(unit, file, &skipped, open, offset, line);
+			branch.parent = branches->at[open].parent;
+			if (ends) {
+				open = branch.parent;
+				continue;
+			}
+			branches->at[open].next = branches->count;
+		}
+		branch.range = (struct ast_range){.file = file->path, .line = line, .column = 1, .offset = offset, .in_tree = true};
+		branch.condition = rest_of_directive(unit, &raw);
+		branch.body = (size_t)(raw.at - file->text);
+		line_starts = true;
+		open = branches->count;
+		list_push(arena, branches, branch);
 	}
-	if (skipped)
-		clang_disposeSourceRangeList(skipped);
+	for (; counted < raw.end; counted++)
+		line += *counted == '\n';
+	for (; open != SIZE_MAX; open = branches->at[open].parent)
+		branch_close(unit, file, &skipped, open, file->size, line);
+}
+
+static int file_path_compare(const void *a, const void *b)
+{
+	return strcmp((*(struct file *const *)a)->path, (*(struct file *const *)b)->path);
+}
+
+static void read_directives(struct unit *unit)
+{
+	struct file **sorted = arena_alloc(&unit->unit.arena, (unit->files.count + 1) * sizeof *sorted);
+	size_t count = 0;
+	for (size_t i = 0; i < unit->files.cap; i++) {
+		struct file *file = unit->files.at[i].value;
+		if (file && file->in_tree)
+			sorted[count++] = file;
+	}
+	qsort(sorted, count, sizeof *sorted, file_path_compare);
+	for (size_t i = 0; i < count; i++)
+		directives_read(unit, sorted[i]);
 }
 
 static int node_place_compare(const void *a, const void *b)
@@ -1609,9 +1738,7 @@ enum status ast_parse(const struct compile_command *command, const char *tree, s
 	while (unit->open.count)
 		close_node(unit);
 	clang_getInclusions(unit->tu, read_inclusion, unit);
-	for (size_t i = 0; i < unit->files.cap; i++)
-		if (unit->files.at[i].value)
-			mark_undefined(unit, unit->files.at[i].value);
+	read_directives(unit);
 	place_expansions(unit);
 	read_diagnostics(unit);
 	size_t size = 0;

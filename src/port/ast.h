@@ -110,6 +110,19 @@ struct ast_expansion {
 };
 LIST_OF(struct ast_expansion, ast_expansion_list);
 
+/* One branch of a preprocessor conditional in a file under the tree, and whether this unit took it. The branches of one
+ * #if … #endif follow each other by `next`. */
+struct ast_branch {
+	const char *directive; /* "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else" */
+	const char *condition; /* its tokens joined by one blank; "" of else */
+	struct ast_range range; /* from the directive's '#' to the '#' of the next directive of the same #if */
+	size_t body;            /* offset of what follows the directive's line */
+	size_t next;            /* index of the next branch of the same #if; SIZE_MAX: none */
+	size_t parent;          /* index of the branch around it; SIZE_MAX: none */
+	bool skipped; /* nothing of the body is part of this unit */
+};
+LIST_OF(struct ast_branch, ast_branch_list);
+
 /* Record layouts, for compare: sizes and offsets in bits where they are named so, else bytes. */
 struct ast_layout_field {
 	const char *name;
@@ -131,6 +144,7 @@ struct ast_unit {
 	struct ast_node_list top; /* functions, global variables, types of files under the tree, in order */
 	struct ast_macro_list macros; /* of files under the tree */
 	struct ast_expansion_list expansions; /* of files under the tree */
+	struct ast_branch_list branches;      /* of files under the tree, by file and place */
 	struct ast_layout_list layouts;       /* complete records of files under the tree */
 	struct string_list files;  /* every file read that lies under the tree, absolute */
 	struct string_list errors; /* what the front end could not understand: "file:line: text"; the tree has the rest */

@@ -129,13 +129,38 @@ static struct found finding_from_json(struct arena *arena, const json_t *value)
 	return found;
 }
 
+static json_t *fact_to_json(const struct fact *fact)
+{
+	return json_pack("{s:s, s:o, s:o, s:o, s:i, s:i, s:o, s:I, s:I}", "pattern", fact->pattern, "name",
+	                 bytes_to_json(fact->name), "value", bytes_to_json(fact->value), "file", bytes_to_json(fact->file),
+	                 "line", (int)fact->line, "column", (int)fact->column, "symbol", bytes_to_json(fact->symbol),
+	                 "offset", (json_int_t)fact->offset, "length", (json_int_t)fact->length);
+}
+
+static struct fact fact_from_json(struct arena *arena, const json_t *value)
+{
+	return (struct fact){
+	    .pattern = bytes_from_json(arena, json_object_get(value, "pattern")),
+	    .name = bytes_from_json(arena, json_object_get(value, "name")),
+	    .value = bytes_from_json(arena, json_object_get(value, "value")),
+	    .file = bytes_from_json(arena, json_object_get(value, "file")),
+	    .line = (unsigned)json_integer_value(json_object_get(value, "line")),
+	    .column = (unsigned)json_integer_value(json_object_get(value, "column")),
+	    .symbol = bytes_from_json(arena, json_object_get(value, "symbol")),
+	    .offset = (size_t)json_integer_value(json_object_get(value, "offset")),
+	    .length = (size_t)json_integer_value(json_object_get(value, "length")),
+	};
+}
+
 char *json_from_answer(const struct unit_answer *answer)
 {
-	json_t *findings = json_array();
+	json_t *findings = json_array(), *facts = json_array();
+	for (size_t i = 0; i < answer->facts.count; i++)
+		json_array_append_new(facts, fact_to_json(&answer->facts.at[i]));
 	for (size_t i = 0; i < answer->found.count; i++)
 		json_array_append_new(findings, finding_to_json(answer->found.at[i].finding, &answer->found.at[i].anchors));
-	json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:I, s:I}", "failure", text_to_json(answer->failure), "findings",
-	                         findings, "files", strings_to_json(&answer->files), "errors",
+	json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "failure", text_to_json(answer->failure), "findings",
+	                         findings, "facts", facts, "files", strings_to_json(&answer->files), "errors",
 	                         strings_to_json(&answer->errors), "error_count", (json_int_t)answer->error_count, "lines",
 	                         (json_int_t)answer->lines);
 	char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
@@ -157,6 +182,12 @@ bool json_to_answer(struct arena *arena, const char *text, size_t size, struct u
 		struct found found = finding_from_json(arena, json_array_get(findings, i));
 		if (found.finding->pattern && found.finding->file)
 			list_push(arena, &ret_answer->found, found);
+	}
+	const json_t *facts = json_object_get(root, "facts");
+	for (size_t i = 0; i < json_array_size(facts); i++) {
+		struct fact fact = fact_from_json(arena, json_array_get(facts, i));
+		if (fact.pattern && fact.name && fact.value)
+			list_push(arena, &ret_answer->facts, fact);
 	}
 	strings_from_json(arena, json_object_get(root, "files"), &ret_answer->files);
 	strings_from_json(arena, json_object_get(root, "errors"), &ret_answer->errors);

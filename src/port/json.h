@@ -3,6 +3,7 @@
 #define ASSAY_PORT_JSON_H
 
 #include "base/arena.h"
+#include "model/fact.h"
 #include "model/finding.h"
 
 #include <stdbool.h>
@@ -20,6 +21,7 @@ LIST_OF(struct found, found_list);
 struct unit_answer {
 	const char *failure; /* why the unit could not be parsed, then the rest is empty; or NULL */
 	struct found_list found;
+	struct fact_list facts;
 	struct string_list files;  /* read, relative to the tree */
 	struct string_list errors; /* of the front end, the first few */
 	size_t error_count;

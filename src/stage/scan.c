@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #define UNIT_TIMEOUT_S 30.0
+#define PROJECT_TIMEOUT_S 300.0
 enum {
 	UNITS_PER_WORKER = 64, /* then it is replaced: libclang keeps memory */
 	ERRORS_SENT = 5,
@@ -63,6 +64,7 @@ struct scanning {
 	struct unit_result *results;
 	const bool *pattern_on;   /* one for each of the registry */
 	double unit_timeout_s;
+	struct found_list project_found; /* what detect_project of all patterns found */
 };
 
 /* ---- the worker ---------------------------------------------------------------------------------------------------- */
@@ -132,6 +134,7 @@ static char *unit_scan(const struct scanning *scanning, const struct compile_com
 		struct found found = {finding, anchors_of(&arena, unit, finding)};
 		list_push(&arena, &answer.found, found);
 	}
+	answer.facts = sink.facts;
 	for (size_t i = 0; i < unit->files.count; i++)
 		list_push(&arena, &answer.files, relative(&arena, unit->tree, unit->files.at[i]));
 	for (size_t i = 0; i < unit->errors.count && i < ERRORS_SENT; i++)
@@ -365,7 +368,18 @@ static bool is_generated(const char *path)
 	return generated;
 }
 
-static void walk_folder(struct arena *arena, const char *folder, bool headers, unsigned depth, struct string_list *ret_files)
+static bool is_assembly(const char *path)
+{
+	return text_ends(path, ".S") || text_ends(path, ".s") || text_ends(path, ".asm");
+}
+
+static bool is_source(const char *path)
+{
+	return is_c(path) || is_assembly(path);
+}
+
+static void walk_folder(struct arena *arena, const char *folder, bool (*wanted)(const char *path), unsigned depth,
+                        struct string_list *ret_files)
 {
 	struct dirent **entries = NULL;
 	int count = scandir(folder, &entries, NULL, alphasort);
@@ -375,8 +389,8 @@ static void walk_folder(struct arena *arena, const char *folder, bool headers, u
 		struct stat info;
 		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && lstat(path, &info) == 0) {
 			if (S_ISDIR(info.st_mode) && depth < 64 && !folder_is_skipped(arena, path))
-				walk_folder(arena, path, headers, depth + 1, ret_files);
-			else if (S_ISREG(info.st_mode) && (headers ? is_header(path) : is_c(path)))
+				walk_folder(arena, path, wanted, depth + 1, ret_files);
+			else if (S_ISREG(info.st_mode) && wanted(path))
 				list_push(arena, ret_files, path);
 		}
 		free(entries[i]);
@@ -551,7 +565,7 @@ static void units_choose(struct scanning *scanning)
 		if (named)
 			list_push(arena, &files, root);
 		else
-			walk_folder(arena, root, false, 0, &files);
+			walk_folder(arena, root, is_c, 0, &files);
 		for (size_t k = 0; k < files.count; k++) {
 			if (database_knows(scanning, sorted, known, files.at[k]))
 				continue;
@@ -569,7 +583,7 @@ static void units_choose(struct scanning *scanning)
 		if (has_unit || named)
 			continue;
 		struct string_list headers = {0};
-		walk_folder(arena, root, true, 0, &headers);
+		walk_folder(arena, root, is_header, 0, &headers);
 		for (size_t k = 0; k < headers.count; k++)
 			if (!is_generated(headers.at[k]))
 				unit_guess(scanning, headers.at[k]);
@@ -579,6 +593,114 @@ static void units_choose(struct scanning *scanning)
 	if (guessed && session->run.database)
 		session_note(session, scanning->tree, "%zu C files are compiled by no command of the database: they are scanned as "
 		             "well as it goes, and what is found there is marked as not built", guessed);
+}
+
+/* ---- the project as a whole -------------------------------------------------------------------------------------------- */
+
+static int string_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void view_fill(struct scanning *scanning, struct arena *arena, struct project_view *view)
+{
+	struct session *session = scanning->session;
+	struct project_unit *units = arena_alloc(arena, (scanning->units.count + 1) * sizeof *units);
+	for (size_t i = 0; i < scanning->units.count; i++) {
+		const struct unit_result *result = &scanning->results[i];
+		units[i] = (struct project_unit){.command = &session->commands.at[scanning->units.at[i]],
+		                                 .parsed = result->parsed,
+		                                 .files = result->answer.files};
+		if (!units[i].files.count)
+			list_push(arena, &units[i].files, relative(arena, scanning->tree, units[i].command->file));
+	}
+	*view = (struct project_view){.tree = scanning->tree, .database = session->run.database, .units = units,
+	                              .unit_count = scanning->units.count, .commands = &session->commands};
+	for (size_t i = 0; i < scanning->roots.count; i++)
+		view->whole = view->whole || strcmp(scanning->roots.at[i], scanning->tree) == 0;
+	struct string_list files = {0};
+	walk_folder(arena, scanning->tree, is_source, 0, &files);
+	for (size_t i = 0; i < files.count; i++)
+		list_push(arena, &view->sources, relative(arena, scanning->tree, files.at[i]));
+	if (view->sources.count)
+		qsort(view->sources.at, view->sources.count, sizeof *view->sources.at, string_compare);
+}
+
+/* A unit's facts of one pattern only: a pattern never sees another's. */
+static void view_facts(struct scanning *scanning, struct arena *arena, struct project_view *view, const char *pattern)
+{
+	struct project_unit *units = (struct project_unit *)view->units;
+	for (size_t i = 0; i < view->unit_count; i++) {
+		const struct fact_list *facts = &scanning->results[i].answer.facts;
+		units[i].facts = (struct fact_list){0};
+		for (size_t k = 0; k < facts->count; k++)
+			if (strcmp(facts->at[k].pattern, pattern) == 0)
+				list_push(arena, &units[i].facts, facts->at[k]);
+	}
+}
+
+static int project_main(void *context, int in, int out)
+{
+	struct scanning *scanning = context;
+	struct arena arena;
+	(void)in;
+	arena_init(&arena);
+	struct project_view view;
+	struct pattern_sink sink = {.arena = &arena};
+	view_fill(scanning, &arena, &view);
+	for (size_t i = 0; i < pattern_registry_count; i++) {
+		const struct pattern *pattern = pattern_registry[i].pattern;
+		if (!scanning->pattern_on[i] || !pattern->detect_project)
+			continue;
+		view_facts(scanning, &arena, &view, pattern->id);
+		pattern->detect_project(&view, &sink);
+	}
+	struct unit_answer answer = {0};
+	for (size_t i = 0; i < sink.findings.count; i++) {
+		struct found found = {.finding = sink.findings.at[i]};
+		list_push(&arena, &answer.found, found);
+	}
+	char *text = json_from_answer(&answer);
+	uint32_t size = text ? (uint32_t)strlen(text) : 0;
+	bool sent = text && move_bytes(out, &size, sizeof size, false) && move_bytes(out, text, size, false);
+	free(text);
+	arena_release(&arena);
+	return !sent;
+}
+
+/* In a process of its own, since it may run compilers and reads what the project's authors wrote. What goes wrong
+ * becomes a note: the units' findings are there. */
+static enum status project_run(struct scanning *scanning, struct err *err)
+{
+	struct session *session = scanning->session;
+	bool any = false;
+	for (size_t i = 0; i < pattern_registry_count; i++)
+		any = any || (scanning->pattern_on[i] && pattern_registry[i].pattern->detect_project);
+	if (!any || !scanning->units.count)
+		return ST_OK;
+	struct proc_child child;
+	enum status status = proc_fork(project_main, scanning, WORKER_MEMORY_BYTES, &child, err);
+	if (status != ST_OK)
+		return status;
+	struct err problem = ERR_INIT;
+	uint32_t size = 0;
+	char *text = NULL;
+	status = proc_receive(&child, &size, sizeof size, PROJECT_TIMEOUT_S, session->interrupted, &problem);
+	if (status == ST_OK && size <= ANSWER_BYTES_MAX && (text = malloc((size_t)size + 1)) != NULL)
+		status = proc_receive(&child, text, size, 30, session->interrupted, &problem);
+	struct unit_answer answer = {0};
+	bool read = status == ST_OK && text && json_to_answer(&session->arena, text, size, &answer);
+	free(text);
+	if (status == ST_INTERRUPTED) {
+		proc_child_end(&child);
+		return err_set(err, ST_INTERRUPTED, "interrupted before the project as a whole was looked at");
+	}
+	if (!read)
+		session_note(session, scanning->tree, "what only the whole project shows is left out: %s",
+		             status == ST_TIMEOUT ? "no answer in time" : proc_child_said(&scanning->scratch, &child, 1));
+	proc_child_end(&child);
+	scanning->project_found = answer.found;
+	return ST_OK;
 }
 
 /* ---- the merge --------------------------------------------------------------------------------------------------------- */
@@ -679,11 +801,6 @@ static bool same_place(const struct finding *a, const struct finding *b)
 	       strcmp(a->pattern, b->pattern) == 0;
 }
 
-static int string_compare(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Files that a command of the database reads, sorted. */
 static struct string_list built_files(struct scanning *scanning)
 {
@@ -695,9 +812,26 @@ static struct string_list built_files(struct scanning *scanning)
 		for (size_t k = 0; k < result->answer.files.count; k++)
 			list_push(&scanning->scratch, &files, result->answer.files.at[k]);
 	}
+	/* Assembly is compiled, and no unit of ours. */
+	for (size_t i = 0; i < scanning->session->commands.count; i++) {
+		const struct compile_command *command = &scanning->session->commands.at[i];
+		if (!command->guessed && is_assembly(command->file))
+			list_push(&scanning->scratch, &files, relative(&scanning->scratch, scanning->tree, command->file));
+	}
 	if (files.count)
 		qsort(files.at, files.count, sizeof *files.at, string_compare);
 	return files;
+}
+
+static void found_take(struct scanning *scanning, const struct string_list *built, struct found found,
+                       struct found_list *all)
+{
+	struct arena *arena = &scanning->scratch;
+	if (!in_roots(scanning, path_join(arena, scanning->tree, found.finding->file)))
+		return;
+	found.finding->built =
+	    built->count && bsearch(&found.finding->file, built->at, built->count, sizeof *built->at, string_compare);
+	list_push(arena, all, found);
 }
 
 /* All findings of the files that were asked for, each once, by place. */
@@ -707,16 +841,12 @@ static struct found_list findings_merge(struct scanning *scanning)
 	struct string_list built = built_files(scanning);
 	struct found_list all = {0}, once = {0};
 	for (size_t i = 0; i < scanning->units.count; i++) {
-		const struct unit_result *result = &scanning->results[i];
-		for (size_t k = 0; k < result->answer.found.count; k++) {
-			struct found found = result->answer.found.at[k];
-			if (!in_roots(scanning, path_join(arena, scanning->tree, found.finding->file)))
-				continue;
-			found.finding->built =
-			    built.count && bsearch(&found.finding->file, built.at, built.count, sizeof *built.at, string_compare);
-			list_push(arena, &all, found);
-		}
+		const struct found_list *found = &scanning->results[i].answer.found;
+		for (size_t k = 0; k < found->count; k++)
+			found_take(scanning, &built, found->at[k], &all);
 	}
+	for (size_t i = 0; i < scanning->project_found.count; i++)
+		found_take(scanning, &built, scanning->project_found.at[i], &all);
 	if (all.count)
 		qsort(all.at, all.count, sizeof *all.at, found_place_compare);
 	for (size_t i = 0; i < all.count; i++) {
@@ -1060,6 +1190,8 @@ enum status scan(struct session *session, const struct scan_request *request, st
 		units_choose(&scanning);
 		scanning.results = arena_alloc(&scanning.scratch, scanning.units.count * sizeof *scanning.results);
 		status = pool_run(&scanning, err);
+		if (status == ST_OK)
+			status = project_run(&scanning, err);
 		totals_take(&scanning);
 		note_errors(&scanning);
 		findings_finish(&scanning);

@@ -343,6 +343,47 @@ static void ranges_say_what_may_be_edited(void **state)
 	assert_false(nth(f, AST_RETURN, 0)->range.in_macro);
 }
 
+static const struct ast_branch *branch(const char *directive, const char *condition)
+{
+	for (size_t i = 0; i < unit->branches.count; i++)
+		if (text_equal(unit->branches.at[i].directive, directive) && text_equal(unit->branches.at[i].condition, condition))
+			return &unit->branches.at[i];
+	fail_msg("no #%s %s", directive, condition);
+	return NULL;
+}
+
+static void branches_say_what_is_skipped(void **state)
+{
+	(void)state;
+	put("h.h", "#ifndef H\n#define H\nint h;\n#endif\n");
+	put("twice.h", "#ifdef FIRST\nint first;\n#else\nint second;\n#endif\n");
+	parse("#include \"h.h\"\n#include \"h.h\"\n#define FIRST\n#include \"twice.h\"\n#undef FIRST\n#include \"twice.h\"\n"
+	      "#if defined(__AVX2__) && \\\n\t1 /* wide */\nint wide;\n# if X\nint x;\n# endif\n#elif 1\nint narrow;\n#else\n"
+	      "int none;\n#endif\n#if 0\n#endif\nint last;\n");
+	const struct ast_branch *wide = branch("if", "defined ( __AVX2__ ) && 1");
+	assert_true(wide->skipped);
+	assert_int_equal(wide->range.line, 7);
+	assert_int_equal(wide->range.end_line, 13);
+	assert_string_equal(text_of(&(struct ast_node){.range = wide->range}),
+	                    "#if defined(__AVX2__) && \\\n\t1 /* wide */\nint wide;\n# if X\nint x;\n# endif\n");
+	assert_true(wide->parent == SIZE_MAX);
+	const struct ast_branch *narrow = &unit->branches.at[wide->next];
+	assert_string_equal(narrow->directive, "elif");
+	assert_false(narrow->skipped);
+	assert_string_equal(unit->branches.at[narrow->next].directive, "else");
+	assert_true(unit->branches.at[narrow->next].skipped);
+	assert_true(unit->branches.at[narrow->next].next == SIZE_MAX);
+	const struct ast_branch *inner = branch("if", "X");
+	assert_ptr_equal(&unit->branches.at[inner->parent], wide);
+	assert_true(inner->skipped);
+	assert_true(branch("if", "0")->skipped);
+	/* What one reading skips and another takes is part of the unit. */
+	assert_false(branch("ifndef", "H")->skipped);
+	const struct ast_branch *first = branch("ifdef", "FIRST");
+	assert_false(first->skipped);
+	assert_false(unit->branches.at[first->next].skipped);
+}
+
 static void layouts_are_in_bits(void **state)
 {
 	(void)state;
@@ -404,6 +445,7 @@ int main(void)
 	    TEST(implicit_conversions_are_not_in_the_tree),
 	    TEST(expansions_belong_to_the_definition_in_force),
 	    TEST(ranges_say_what_may_be_edited),
+	    TEST(branches_say_what_is_skipped),
 	    TEST(layouts_are_in_bits),
 	    TEST(errors_leave_the_rest),
 	    TEST(openmp_loops_are_plain_loops),

@@ -78,6 +78,17 @@ static void example_detect(struct arena *arena, const struct pattern_entry *entr
 		fail_msg("%s: %s", path, unit->errors.at[0]);
 	*ret_sink = (struct pattern_sink){.arena = arena};
 	entry->pattern->detect(unit, &command, ret_sink);
+	if (entry->pattern->detect_project) {
+		/* The file is the whole project. */
+		struct project_unit alone = {.command = &command, .parsed = true, .facts = ret_sink->facts};
+		struct compdb commands = {0};
+		struct project_view view = {.tree = folder, .database = true, .whole = true, .units = &alone, .unit_count = 1,
+		                            .commands = &commands};
+		list_push(arena, &commands, command);
+		list_push(arena, &alone.files, path_base(path));
+		list_push(arena, &view.sources, path_base(path));
+		entry->pattern->detect_project(&view, ret_sink);
+	}
 	ast_unit_free(unit);
 }
 

@@ -63,10 +63,58 @@ static void detect_other(const struct ast_unit *unit, const struct compile_comma
 	detect(unit, sink, "other", "T02", SEVERITY_LOW);
 }
 
+/* Reports a call of `far` when another unit has one too, in each of the units' files. */
+static bool visit_far(struct ast_node *node, void *context)
+{
+	struct calling *calling = context;
+	if (node->kind == AST_CALL && text_equal(node->name, "far")) {
+		struct fact fact = {.pattern = "T03", .name = "call", .value = "far caf\xe9", .file = "a.c", .line = node->range.line,
+		                    .column = 3, .symbol = "f", .offset = 5, .length = 7};
+		fact.file = path_under(node->range.file, calling->unit->tree);
+		list_push(calling->sink->arena, &calling->sink->facts, fact);
+	}
+	return true;
+}
+
+static void detect_far(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink)
+{
+	(void)command;
+	struct calling calling = {.unit = unit, .sink = sink};
+	for (size_t i = 0; i < unit->top.count; i++)
+		ast_walk(unit->top.at[i], visit_far, &calling);
+}
+
+static void detect_far_project(const struct project_view *view, struct pattern_sink *sink)
+{
+	unsigned facts = 0;
+	if (getenv("ASSAY_TEST_CRASH"))
+		abort();
+	for (size_t i = 0; i < view->unit_count; i++)
+		facts += (unsigned)view->units[i].facts.count;
+	for (size_t i = 0; facts > 1 && i < view->unit_count; i++) {
+		for (size_t k = 0; k < view->units[i].facts.count; k++) {
+			const struct fact *fact = &view->units[i].facts.at[k];
+			if (strcmp(fact->value, "far caf\xe9") != 0)
+				continue;
+			struct finding *finding = arena_new(sink->arena, struct finding);
+			*finding = (struct finding){.pattern = "T03", .file = fact->file, .line = fact->line, .column = fact->column,
+			                            .symbol = fact->symbol, .severity = SEVERITY_CRITICAL};
+			finding->message = arena_printf(sink->arena, "%zu units, %zu sources, the last %s%s", view->unit_count,
+			                                view->sources.count, view->sources.at[view->sources.count - 1],
+			                                view->whole ? ", whole" : "");
+			struct edit edit = {fact->file, fact->offset, fact->length, "x"};
+			list_push(sink->arena, &finding->edits, edit);
+			list_push(sink->arena, &sink->findings, finding);
+		}
+	}
+}
+
+static const struct pattern t03 = {.id = "T03", .slug = "far-call", .title = "far", .detect = detect_far,
+                                   .detect_project = detect_far_project};
 static const struct pattern t01 = {.id = "T01", .slug = "slow-call", .title = "slow", .detect = detect_slow};
 static const struct pattern t02 = {.id = "T02", .slug = "other-call", .title = "other", .detect = detect_other};
-const struct pattern_entry pattern_registry[] = {{&t01, "t01.c", NULL, 0}, {&t02, "t02.c", NULL, 0}};
-const size_t pattern_registry_count = 2;
+const struct pattern_entry pattern_registry[] = {{&t01, "t01.c", NULL, 0}, {&t02, "t02.c", NULL, 0}, {&t03, "t03.c", NULL, 0}};
+const size_t pattern_registry_count = 3;
 
 static volatile sig_atomic_t interrupted;
 static struct session session;
@@ -396,6 +444,49 @@ static void ctrl_c_keeps_what_is_done(void **state)
 	assert_int_equal(session.run.files_failed, 0);
 }
 
+#define FAR "void far(void);\n"
+
+static void facts_of_units_meet_in_the_project(void **state)
+{
+	(void)state;
+	put("a.c", FAR "void f(void) { far(); }\n");
+	put("asm/z.S", ".globl z\n");
+	put("b.c", "int b;\n");
+	database("a.c b.c", "-O2");
+	run();
+	assert_int_equal(session.run.findings.count, 0); /* the only one */
+	put("c.c", FAR "void g(void) { far(); }\n");
+	run();
+	assert_int_equal(session.run.findings.count, 2);
+	struct finding *built = session.run.findings.at[0], *other = session.run.findings.at[1];
+	assert_string_equal(built->file, "a.c");
+	assert_true(built->built);
+	assert_int_equal(built->severity, SEVERITY_CRITICAL);
+	assert_string_equal(built->message, "3 units, 4 sources, the last c.c, whole");
+	assert_int_equal(built->edits.at[0].offset, 5);
+	assert_int_equal(built->edits.at[0].length, 7);
+	assert_true(text_starts(built->id, "T03:a.c:f:"));
+	assert_string_equal(other->file, "c.c");
+	assert_false(other->built);
+	assert_int_equal(other->severity, SEVERITY_HIGH);
+	list_push(&session.arena, &request.paths, "c.c");
+	run();
+	assert_int_equal(session.run.findings.count, 0); /* one unit is read: it can't know of the other */
+}
+
+static void a_project_that_crashes_a_detector_leaves_the_rest(void **state)
+{
+	(void)state;
+	put("a.c", HEAD FAR "void f(void) { far(); far(); slow(); }\n");
+	database("a.c", "");
+	setenv("ASSAY_TEST_CRASH", "1", 1);
+	run();
+	unsetenv("ASSAY_TEST_CRASH");
+	assert_int_equal(session.run.findings.count, 1);
+	assert_string_equal(session.run.findings.at[0]->pattern, "T01");
+	assert_non_null(note_with(tree, "what only the whole project shows is left out"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -412,6 +503,8 @@ int main(void)
 	    TEST(a_file_that_no_command_compiles_is_not_built),
 	    TEST(paths_and_patterns_limit_the_scan),
 	    TEST(workers_are_replaced_and_results_keep_their_order),
+	    TEST(facts_of_units_meet_in_the_project),
+	    TEST(a_project_that_crashes_a_detector_leaves_the_rest),
 	    TEST(ctrl_c_keeps_what_is_done),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
