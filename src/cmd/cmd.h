@@ -50,6 +50,8 @@ struct output {
 MUST_CHECK enum status output_open(struct output *ret_output, const struct options *options, struct err *err);
 /* Writes and closes. A reader of stdout that went away (| head) is no sentence: ST_SYSTEM with an empty text. */
 MUST_CHECK enum status output_close(struct output *output, struct err *err);
+/* Throws away what was printed so far. Does nothing after output_close(). */
+void output_drop(struct output *output);
 
 /* ---- progress ------------------------------------------------------------------------------------------------------ */
 /* A line that is drawn again and again on a terminal, a plain line every 10 s elsewhere; always on stderr. */
@@ -58,9 +60,13 @@ struct progress_line {
 	double started, last;
 	const char *subject; /* what is being settled, or NULL */
 	unsigned settled;    /* trials */
+	size_t part, parts;  /* hypotheses: done, in all */
+	double settling;     /* when the first one began */
 };
 void progress_begin(struct progress_line *line);
 void progress_tick(void *context, const char *what, double done, double total, double seconds_left);
+/* `done` of `count` hypotheses are settled. */
+void progress_part(struct progress_line *line, size_t done, size_t count);
 void progress_clear(struct progress_line *line);
 
 /* ---- a run --------------------------------------------------------------------------------------------------------- */

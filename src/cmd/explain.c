@@ -91,6 +91,7 @@ int command_explain(struct invocation *invocation)
 		return output_close(&output, &err) == ST_OK ? EXIT_DONE : complain(&err);
 	}
 	if (!strchr(name, ':')) {
+		output_drop(&output);
 		err_set(&err, ST_USAGE, "no pattern is called '%s': `assay explain` lists them; a finding is named by its id or "
 		        "FILE:LINE", name);
 		return complain(&err);
@@ -120,6 +121,7 @@ int command_explain(struct invocation *invocation)
 	if (status == ST_OK)
 		status = output_close(&output, &err);
 	int code = status == ST_OK ? EXIT_DONE : complain(&err);
+	output_drop(&output);
 	work_release(&work);
 	return code;
 }

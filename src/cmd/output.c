@@ -95,6 +95,17 @@ enum status output_close(struct output *output, struct err *err)
 	return err_errno(err, code, "can't write the report to %s", output->path ? output->path : "stdout");
 }
 
+void output_drop(struct output *output)
+{
+	if (!output->file)
+		return;
+	fclose(output->file);
+	free(output->text);
+	output->file = NULL;
+	if (output->path)
+		close(output->fd);
+}
+
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 void progress_begin(struct progress_line *line)
@@ -105,14 +116,21 @@ void progress_begin(struct progress_line *line)
 	line->last = line->started;
 }
 
-static void left_print(char *text, size_t size, double seconds)
+static void left_print(char *text, size_t size, double seconds, const char *of_what)
 {
+	long whole = (long)(seconds + 0.5);
 	if (seconds < 0)
 		text[0] = '\0';
-	else if (seconds < 60)
-		snprintf(text, size, ", %.0f s left", seconds);
+	else if (whole < 60)
+		snprintf(text, size, ", %ld s%s", whole, of_what);
 	else
-		snprintf(text, size, ", %.0f m %02.0f s left", (double)(long)(seconds / 60), seconds - 60 * (double)(long)(seconds / 60));
+		snprintf(text, size, ", %ld m %02ld s%s", whole / 60, whole % 60, of_what);
+}
+
+void progress_part(struct progress_line *line, size_t done, size_t count)
+{
+	line->part = done;
+	line->parts = count;
 }
 
 void progress_tick(void *context, const char *what, double done, double total, double seconds_left)
@@ -122,13 +140,19 @@ void progress_tick(void *context, const char *what, double done, double total, d
 	if (now - line->last < (line->terminal ? DRAW_EVERY_S : PLAIN_EVERY_S))
 		return;
 	line->last = now;
-	char left[48], share[80] = "", settled[48] = "";
-	left_print(left, sizeof left, seconds_left);
+	char left[48], share[80] = "", settled[96] = "";
+	left_print(left, sizeof left, seconds_left, " left");
 	double fraction = total > 0 ? done / total : -1;
 	if (fraction > 1)
 		fraction = 1;
-	if (line->settled)
-		snprintf(settled, sizeof settled, ", %u settled", line->settled);
+	if (line->parts > 1) {
+		/* The hypotheses that are done say how long the others may take: a guess, and called one. */
+		double all = line->part ? (now - line->settling) / (double)line->part * (double)(line->parts - line->part) : -1;
+		char guess[48];
+		left_print(guess, sizeof guess, all, " in all");
+		snprintf(settled, sizeof settled, "; %zu of %zu done%s%s", line->part, line->parts, guess[0] ? ", about" : "",
+		         guess[0] ? guess + 1 : "");
+	}
 	if (!line->terminal) {
 		if (fraction >= 0)
 			snprintf(share, sizeof share, ", %.0f %%", 100 * fraction);
@@ -136,7 +160,10 @@ void progress_tick(void *context, const char *what, double done, double total, d
 		        left, settled);
 		return;
 	}
-	if (fraction >= 0) {
+	size_t width = terminal_width(STDERR_FILENO);
+	if (fraction >= 0 && width < 100) {
+		snprintf(share, sizeof share, " %3.0f %%", 100 * fraction);
+	} else if (fraction >= 0) {
 		enum { BAR = 20 };
 		char bar[BAR + 1];
 		memset(bar, '.', BAR);
@@ -150,9 +177,10 @@ void progress_tick(void *context, const char *what, double done, double total, d
 	for (char *at = text; *at; at++)
 		if ((unsigned char)*at < 0x20 || *at == 0x7f)
 			*at = ' ';
-	size_t width = terminal_width(STDERR_FILENO);
+	if (strlen(share) + strlen(left) + strlen(settled) + 20 > width)
+		settled[0] = '\0';
 	size_t tail = strlen(share) + strlen(left) + strlen(settled) + 1;
-	size_t room = width > tail + 10 ? width - tail : 10;
+	size_t room = width > tail ? width - tail : 0;
 	size_t bytes = 0;
 	for (size_t columns = 0; text[bytes]; bytes++) {
 		columns += ((unsigned char)text[bytes] & 0xc0) != 0x80;

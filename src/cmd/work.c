@@ -209,8 +209,11 @@ enum status work_open(struct invocation *invocation, const char *path, struct wo
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	session->jobs = options->jobs ? options->jobs : cpus > 0 ? (unsigned)cpus : 1;
 	struct run *run = &session->run;
-	enum status status = project_load(&session->arena, options->project ? options->project : path, options->source,
-	                                  &session->project, &run->notes, err);
+	const char *source = NULL;
+	enum status status = options->source ? absolute(&session->arena, options->source, &source, err) : ST_OK;
+	if (status == ST_OK)
+		status = project_load(&session->arena, options->project ? options->project : path, source, &session->project,
+		                      &run->notes, err);
 	if (status == ST_OK && options->database)
 		status = database_set(session, options->database, err);
 	if (status != ST_OK)
@@ -529,7 +532,7 @@ static enum status default_compiler(struct work *work, const char **ret_cc, stru
 	struct string_list candidates = {0};
 	if (from_environment && from_environment[0])
 		list_push(&session->arena, &candidates, from_environment);
-	for (size_t i = 0; i < session->commands.count && candidates.count == 0; i++)
+	for (size_t i = 0; session->run.database && i < session->commands.count && candidates.count == 0; i++)
 		if (!session->commands.at[i].guessed && session->commands.at[i].argv.count)
 			list_push(&session->arena, &candidates, session->commands.at[i].argv.at[0]);
 	list_push(&session->arena, &candidates, "gcc");
@@ -619,6 +622,16 @@ static struct sample_sink sink_make(void *context, const struct trial *trial, bo
 	return (struct sample_sink){.put = sample_put, .context = sink};
 }
 
+/* Hypotheses are settled in their order: those before this one are done. */
+static void progress_hypothesis(struct work *work, const struct hypothesis *hypothesis)
+{
+	const struct hypothesis_list *list = &work->session.run.hypotheses;
+	size_t done = 0;
+	while (done < list->count && list->at[done] != hypothesis)
+		done++;
+	progress_part(&work->progress, done, list->count);
+}
+
 static void trial_begins(void *context, const struct trial *trial)
 {
 	struct work *work = context;
@@ -629,6 +642,7 @@ static void trial_begins(void *context, const struct trial *trial)
 	for (size_t i = 0; i < trial->params.count; i++)
 		subject = arena_printf(arena, "%s %s=%s", subject, trial->params.at[i].name, trial->params.at[i].value);
 	work->progress.subject = subject;
+	progress_hypothesis(work, trial->hypothesis);
 	/* Kept before its first sample: killed in the middle, `show` knows what the samples belong to. */
 	keep_trial(work, trial);
 }
@@ -638,6 +652,7 @@ static void trial_done(void *context, const struct trial *trial)
 	struct work *work = context;
 	work->progress.settled++;
 	work->progress.subject = NULL;
+	progress_hypothesis(work, trial->hypothesis);
 	keep_trial(work, trial);
 }
 
@@ -655,6 +670,7 @@ enum status work_settle(struct work *work, struct err *err)
 		return status;
 	keep_head(work);
 	keep_hypotheses(work);
+	work->progress.settling = proc_now();
 	status = settle_all(session, &settle, err);
 	progress_clear(&work->progress);
 	return status;
@@ -705,6 +721,9 @@ int work_finish(struct work *work, enum status status, struct err *err,
 	run->seconds = proc_now() - work->started;
 	keep_notes(work);
 	keep_head(work);
+	/* A mistyped command is no run that anyone wants to see again. */
+	if (status == ST_USAGE)
+		work_forget(work);
 	int code = EXIT_DONE;
 	/* What failed before anything was found has nothing to report but its error. */
 	if (status == ST_OK || status == ST_INTERRUPTED || run->trials.count) {

@@ -132,7 +132,8 @@ static void wrap(struct printer *printer, enum style style, const char *text, si
 		if (columns_of(at, line) > room) {
 			end = 0;
 			for (size_t i = 0, column = 0; i < line && column <= room; i++) {
-				if (at[i] == ' ' && i > 0)
+				/* A number and its sign of percent stay together. */
+				if (at[i] == ' ' && i > 0 && at[i + 1] != '%')
 					end = i;
 				column += !continues(at[i]);
 			}
@@ -550,7 +551,7 @@ static void family_print(struct printer *printer, const struct family *family, b
 	bool many = family->trials.count > 1;
 	for (size_t i = 0; i < family->trials.count; i++) {
 		const struct trial *trial = family->trials.at[i];
-		bool labelled = trial->effect.known || (many && trial_label(arena, trial, with_config)[0]);
+		bool labelled = trial->effect.known || ((many || with_config) && trial_label(arena, trial, with_config)[0]);
 		if (many) {
 			blanks(printer, 2);
 			put_padded(printer, verdict_style(trial->verdict), verdict_name(trial->verdict), VERDICT_COLUMN - 2);
@@ -566,12 +567,9 @@ static void family_print(struct printer *printer, const struct family *family, b
 		}
 	}
 	enum rung rung = family->trials.count ? family->trials.at[0]->rung : RUNG_NONE;
-	for (size_t i = 1; i < family->trials.count; i++)
-		if (family->trials.at[i]->rung > rung)
-			rung = family->trials.at[i]->rung;
 	const char *evidence = family->evidence ? family->evidence : !many && family->trials.count ? family->trials.at[0]->evidence : NULL;
 	if (evidence && !text_equal(evidence, said))
-		indented(printer, PLAIN, VERDICT_COLUMN, rung_evidence(arena, rung, evidence));
+		indented(printer, PLAIN, VERDICT_COLUMN, many ? evidence : rung_evidence(arena, rung, evidence));
 	control_print(printer, family);
 	/* What a pattern promises everywhere stands in `explain`; what somebody claimed of this change belongs here. */
 	if (hypothesis->claim && !hypothesis->finding)
@@ -597,6 +595,20 @@ static const char *verdict_counts(struct arena *arena, const struct family_list 
 			list_push(arena, &words, arena_printf(arena, "%u %s", count, verdict_name(order[k])));
 	}
 	return text_join(arena, &words, ", ");
+}
+
+/* A hypothesis has a family, and so a verdict, under each build configuration. */
+static const char *hypotheses_text(struct arena *arena, const struct family_list *families)
+{
+	size_t distinct = 0;
+	for (size_t i = 0; i < families->count; i++) {
+		bool first = true;
+		for (size_t k = 0; k < i && first; k++)
+			first = families->at[k].hypothesis != families->at[i].hypothesis;
+		distinct += first;
+	}
+	const char *text = counted(arena, distinct, "hypothesis", "hypotheses");
+	return distinct == families->count ? text : arena_printf(arena, "%s under several configurations", text);
 }
 
 static const char *plan_text(struct arena *arena, const struct run *run)
@@ -630,7 +642,7 @@ void term_verdicts(FILE *out, const struct run *run, const struct term_options *
 		wrap(&printer, BOLD, "nothing was settled: there is no hypothesis with a candidate", 0);
 	else
 		wrap(&printer, BOLD,
-		     arena_printf(arena, "%s in %s: %s", counted(arena, families.count, "hypothesis", "hypotheses"),
+		     arena_printf(arena, "%s in %s: %s", hypotheses_text(arena, &families),
 		                  counted(arena, run->trials.count, "trial", "trials"), verdict_counts(arena, &families)),
 		     0);
 	const char *build = run->trials.count && !with_config ? config_text(arena, &run->trials.at[0]->config) : "";
