@@ -45,34 +45,6 @@ struct detection {
 
 /* ---- what the loop does ---------------------------------------------------------------------------------------- */
 
-/* The same place in every attempt. */
-static bool same_place(const struct loop *loop, struct ast_node *node)
-{
-	node = ast_strip_casts(node);
-	if (!node)
-		return false;
-	switch (node->kind) {
-	case AST_INT:
-	case AST_CHAR:
-		return true;
-	case AST_REF:
-		if (!node->decl || loop_declares(loop, node->decl))
-			return false;
-		for (size_t i = 0; i < loop->writes.count; i++)
-			if (path_equal(loop->writes.at[i], node))
-				return false;
-		return true;
-	case AST_MEMBER:
-		return same_place(loop, node->children.count ? node->children.at[0] : NULL);
-	case AST_SUBSCRIPT:
-		return node->children.count > 1 && same_place(loop, node->children.at[0]) && same_place(loop, node->children.at[1]);
-	case AST_UNARY:
-		return (node->op == OP_DEREF || node->op == OP_ADDRESS) && same_place(loop, node->children.at[0]);
-	default:
-		return false;
-	}
-}
-
 static bool is_constant(struct ast_node *node)
 {
 	node = ast_strip_casts(node);
@@ -278,7 +250,7 @@ static void detect_loop(struct loop *loop, void *context)
 	struct ast_node *object = atomic_object(&collection.atomic), *expected = NULL;
 	struct mention mention = {.object = object, .except = attempt};
 	ast_walk(loop->node, mention_visit, &mention);
-	if (!object || mention.found || !same_place(loop, object))
+	if (!object || mention.found || !loop_same_place(loop, object))
 		return;
 	if (attempt->type && attempt->type->kind == TYPE_POINTER)
 		return; /* something is taken over, not locked */

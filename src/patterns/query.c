@@ -696,6 +696,33 @@ bool loop_keeps(const struct loop *loop, struct ast_node *path)
 	}
 }
 
+bool loop_same_place(const struct loop *loop, struct ast_node *lvalue)
+{
+	struct ast_node *node = ast_strip_casts(lvalue);
+	if (!node)
+		return false;
+	switch (node->kind) {
+	case AST_INT:
+	case AST_CHAR:
+		return true;
+	case AST_REF:
+		if (!node->decl || loop_declares(loop, node->decl))
+			return false;
+		for (size_t i = 0; i < loop->writes.count; i++)
+			if (path_equal(loop->writes.at[i], node))
+				return false;
+		return true;
+	case AST_MEMBER:
+		return loop_same_place(loop, child(node, 0));
+	case AST_SUBSCRIPT:
+		return loop_same_place(loop, child(node, 0)) && loop_same_place(loop, child(node, 1));
+	case AST_UNARY:
+		return (node->op == OP_DEREF || node->op == OP_ADDRESS) && loop_same_place(loop, child(node, 0));
+	default:
+		return false;
+	}
+}
+
 long long loop_bound(const struct loop *loop)
 {
 	struct ast_node *condition = ast_strip_casts(loop->node->condition);
@@ -792,7 +819,7 @@ static size_t statement_end(const struct ast_unit *unit, const struct ast_node *
 	}
 	size_t size, at = statement->range.end_offset;
 	const char *text = statement->range.file ? ast_file_text(unit, statement->range.file, &size) : NULL;
-	if (!text || at > size || last->range.edge_in_macro)
+	if (!text || at > size)
 		return 0;
 	if (last->kind == AST_COMPOUND || last->kind == AST_NULL_STMT)
 		return at;

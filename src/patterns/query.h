@@ -103,6 +103,9 @@ void loops_visit(const struct ast_unit *unit, struct arena *arena, void (*visit)
 bool loop_declares(const struct loop *loop, const struct ast_node *decl);
 /* Whether a value read at `path` is the same in every iteration as far as the loop's own assignments tell. */
 bool loop_keeps(const struct loop *loop, struct ast_node *path);
+/* Whether an lvalue is the same place in every iteration (what stands there may change): the loop assigns none of the
+ * variables that lead to it. */
+bool loop_same_place(const struct loop *loop, struct ast_node *lvalue);
 /* The constant that a loop counts to (`i < 16`), or -1: unknown. */
 long long loop_bound(const struct loop *loop);
 /* Whether a return or a goto in it may pass by what stands behind it. */
