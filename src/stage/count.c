@@ -105,7 +105,8 @@ static enum status count_instructions(struct session *session, const struct vari
 			struct proc_request native_request = workload_request(&scratch, variants[i / 2]->program, params,
 			                                                      session->run.seed, "--count", number);
 			requests[i] = (struct proc_request){.cpu = -1, .timeout_s = timeout_s, .interrupted = session->interrupted};
-			static const char *const tool[] = {"valgrind", "--tool=cachegrind", "--cache-sim=no",
+			/* Without --vgdb=no it leaves pipes in TMPDIR when the time limit ends it. */
+			static const char *const tool[] = {"valgrind", "--tool=cachegrind", "--cache-sim=no", "--vgdb=no",
 			                                   "--cachegrind-out-file=/dev/null"};
 			for (size_t k = 0; k < sizeof tool / sizeof *tool; k++)
 				list_push(&scratch, &requests[i].argv, tool[k]);
