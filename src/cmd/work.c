@@ -726,7 +726,7 @@ int work_finish(struct work *work, enum status status, struct err *err,
 		work_forget(work);
 	int code = EXIT_DONE;
 	/* What failed before anything was found has nothing to report but its error. */
-	if (status == ST_OK || status == ST_INTERRUPTED || run->trials.count) {
+	if (status == ST_OK || status == ST_INTERRUPTED || run->trials.count || run->findings.count) {
 		struct output output;
 		struct err trouble = ERR_INIT;
 		enum status written = output_open(&output, &work->invocation->options, &trouble);
@@ -734,8 +734,10 @@ int work_finish(struct work *work, enum status status, struct err *err,
 			output.term.kept = work->store != NULL;
 			if (work->invocation->options.format == FORMAT_JSON)
 				fputs(json_run(&session->arena, run), output.file);
-			else
+			else if (status == ST_OK || status == ST_INTERRUPTED || run->trials.count)
 				print(output.file, run, &output.term);
+			else
+				term_scan(output.file, run, &output.term); /* settling never began: what the scan found stands */
 			written = output_close(&output, &trouble);
 		}
 		if (written != ST_OK)
