@@ -530,6 +530,101 @@ struct ast_node *atomic_object(const struct atomic *atomic)
 	return pointer;
 }
 
+/* ---- locks ------------------------------------------------------------------------------------------------- */
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool holds_name(const char *text, const char *const *names)
+{
+	for (; text && *names; names++)
+		if (strcasestr(text, *names))
+			return true;
+	return false;
+}
+
+bool type_is_lock(const struct ast_type *type)
+{
+	static const char *const locks[] = {"mutex", "spinlock", "rwlock", "spin_lock", "rw_lock", "LWLock", "slock_t", "lock_t", NULL};
+	static const char *const others[] = {"clock_t", "block_t", "flock_t", "attr_t", "attr", "type", "ops", "stat", "mode", NULL};
+	if (!type || type->kind == TYPE_POINTER || type->kind == TYPE_ARRAY || type->kind == TYPE_FUNCTION ||
+	    type->kind == TYPE_ENUM || type->size == 0)
+		return false;
+	return (holds_name(type->spelling, locks) || holds_name(type->canonical, locks)) && !holds_name(type->spelling, others);
+}
+
+struct ast_node *call_locks(const struct ast_node *call)
+{
+	static const char *const takes[] = {"lock", "enter", "acquire", NULL};
+	static const char *const not_takes[] = {"unlock", "try", "init", "destroy", "exit", "release", "held", "owned", "assert",
+	                                        "owner", "free", "timed", "downgrade", "is_locked", NULL};
+	const char *name = call_name(call);
+	if (!name || !holds_name(name, takes) || holds_name(name, not_takes))
+		return NULL;
+	struct ast_node *argument = ast_strip_casts(call_argument(call, 0));
+	if (!argument)
+		return NULL;
+	if (argument->kind == AST_UNARY && argument->op == OP_ADDRESS) {
+		struct ast_node *lock = ast_strip_casts(child(argument, 0));
+		return lock && type_is_lock(lock->type) ? lock : NULL;
+	}
+	return argument->type && argument->type->kind == TYPE_POINTER && type_is_lock(argument->type->pointee) ? argument : NULL;
+}
+
+bool node_constant(struct ast_node *node, long long *ret_value)
+{
+	node = ast_strip_casts(node);
+	if (!node)
+		return false;
+	if (node->has_value && (node->kind == AST_INT || node->kind == AST_CHAR || node->kind == AST_REF)) {
+		*ret_value = node->value;
+		return true;
+	}
+	long long left, right;
+	if (node->kind == AST_UNARY && node->op == OP_MINUS && node_constant(child(node, 0), &left)) {
+		*ret_value = (long long)(0 - (unsigned long long)left);
+		return true;
+	}
+	if (node->kind != AST_BINARY || !node_constant(child(node, 0), &left) || !node_constant(child(node, 1), &right))
+		return false;
+	unsigned long long a = (unsigned long long)left, b = (unsigned long long)right;
+	switch (node->op) {
+	case OP_ADD:
+		*ret_value = (long long)(a + b);
+		return true;
+	case OP_SUB:
+		*ret_value = (long long)(a - b);
+		return true;
+	case OP_MUL:
+		*ret_value = (long long)(a * b);
+		return true;
+	case OP_DIV:
+		*ret_value = right > 0 ? left / right : 0;
+		return right > 0;
+	case OP_SHL:
+		*ret_value = b < 63 ? (long long)(a << b) : 0;
+		return b < 63;
+	default:
+		return false;
+	}
+}
+
+bool name_has_word(const char *name, const char *word)
+{
+	size_t size = strlen(word);
+	for (const char *at = name; at && (at = strcasestr(at, word)) != NULL; at++) {
+		bool lower = at[0] >= 'a' && at[0] <= 'z';
+		bool begins = at == name || !is_letter(at[-1]) || (!lower && at[-1] >= 'a' && at[-1] <= 'z');
+		char after = at[size];
+		bool ends = !is_letter(after) || (after >= 'A' && after <= 'Z' && at[size - 1] >= 'a' && at[size - 1] <= 'z');
+		if (begins && ends)
+			return true;
+	}
+	return false;
+}
+
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 
 bool node_is_loop(const struct ast_node *node)

@@ -81,6 +81,17 @@ struct atomic atomic_of(struct ast_node *node);
 /* The lvalue that the address is taken of (x for `&x`), or else the pointer itself; stripped. */
 struct ast_node *atomic_object(const struct atomic *atomic);
 
+/* ---- locks ------------------------------------------------------------------------------------------------- */
+/* A mutex, spin lock or reader-writer lock, by its type's name; not a pointer to one. */
+bool type_is_lock(const struct ast_type *type);
+/* What a call takes: pthread_mutex_lock(&x->m), spin_lock(&l), mutex_enter(l): the lvalue x->m or l, stripped; or the
+ * pointer's value. Not when it only tries. NULL: it is no such call. */
+struct ast_node *call_locks(const struct ast_node *call);
+/* The value of an integer expression of constants; false: it isn't constant. */
+bool node_constant(struct ast_node *node, long long *ret_value);
+/* Whether `word` is one of the words of a name: "find" in hash_find_all, hashFind. Case doesn't matter. */
+bool name_has_word(const char *name, const char *word);
+
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 struct loop {
 	const struct ast_unit *unit;
