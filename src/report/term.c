@@ -249,6 +249,8 @@ static const char *percent_part(struct arena *arena, double log_value, int decim
 static const char *effect_text(struct arena *arena, const struct effect *effect)
 {
 	double low = effect_percent(effect->low), high = effect_percent(effect->high);
+	if (!isfinite(effect->low) && !isfinite(effect->high))
+		return arena_printf(arena, "%s %% [unbounded]", percent_part(arena, effect->theta, 1));
 	int decimals = isfinite(low) && isfinite(high) && high - low < 0.2 ? 2 : 1;
 	return arena_printf(arena, "%s %% [%s, %s]", percent_part(arena, effect->theta, decimals),
 	                    isfinite(effect->low) ? percent_part(arena, effect->low, decimals) : "...",
@@ -770,12 +772,14 @@ static void measured_print(struct printer *printer, const struct trial *trial)
 	const struct control *control = &trial->control;
 	if (control->done)
 		key_print(printer, 4, "control",
-		          arena_printf(arena, "%s; floor %s, %s in %s, %s%s",
-		                       control->text ? control->text : effect_text(arena, &control->effect),
-		                       isfinite(control->floor) ? fraction_text(arena, expm1(control->floor)) : "unknown",
-		                       counted(arena, control->pairs, "pair", "pairs"),
-		                       counted(arena, control->blocks, "block", "blocks"), term_seconds(arena, control->seconds),
-		                       control->quiet ? "" : "; nothing may be judged"));
+		          arena_printf(arena, "%s (%s)%s",
+		                       control->text ? control->text
+		                                     : arena_printf(arena, "%s, floor %s, %s in %s", effect_text(arena, &control->effect),
+		                                                    isfinite(control->floor)
+		                                                        ? fraction_text(arena, expm1(control->floor)) : "unknown",
+		                                                    counted(arena, control->pairs, "pair", "pairs"),
+		                                                    counted(arena, control->blocks, "block", "blocks")),
+		                       term_seconds(arena, control->seconds), control->quiet ? "" : ": nothing may be judged"));
 	bool first = true;
 	for (size_t i = 0; i < trial->counters.count; i++) {
 		const struct counter *counter = &trial->counters.at[i];
@@ -809,6 +813,8 @@ static void trial_print(struct printer *printer, const struct trial *trial)
 			                    step->result == STEP_SETTLED ? " <- settles it" : "");
 		key_print(printer, 4, rung_name(step->rung), text);
 	}
+	if (trial->verdict == VERDICT_NONE && trial->evidence)
+		key_print(printer, 4, "unfinished", trial->evidence);
 	measured_print(printer, trial);
 	if (trial->tokens.first)
 		key_print(printer, 4, "first token", trial->tokens.first);
