@@ -4,3 +4,6 @@ add_test(NAME house/layering-can-fail COMMAND ${CMAKE_SOURCE_DIR}/tests/layering
 add_test(NAME house/scripts COMMAND ${CMAKE_SOURCE_DIR}/tests/scripts)
 set_tests_properties(house/scripts PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME house/links COMMAND ${CMAKE_SOURCE_DIR}/tests/links)
+# Tests that take time's measure run alone, and the longest one begins first.
+set_tests_properties(unit/measure_test cli PROPERTIES RUN_SERIAL TRUE)
+set_tests_properties(unit/object_test PROPERTIES COST 1000)

@@ -362,7 +362,8 @@ static void pairs_are_taken_and_kept(void **state)
 	assert_int_equal(kept.count, pairs->count);
 	assert_int_equal(measurement.bytes_per_iteration, 1000);
 	assert_true(measurement.plan.cpu >= 0);
-	assert_true(measurement.blocks >= 19);
+	/* On a machine that is busy enough the budget ends it earlier. */
+	assert_true(measurement.blocks >= 19 || measurement.stop == STOP_BUDGET);
 	assert_true(measurement.measured_s > 0 && measurement.measured_s < measurement.elapsed_s);
 	size_t first[2] = {0};
 	uint32_t block = 0, index = 0;
