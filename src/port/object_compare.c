@@ -1011,6 +1011,27 @@ static const char *binding_text(const struct object_symbol *symbol)
 	return symbol->visibility == 0 ? "global" : symbol->visibility == 3 ? "protected" : "hidden";
 }
 
+static const char *instruction_bytes(struct view *view, const struct entity *entity, size_t index)
+{
+	const struct object_instruction *instruction = &entity->instructions.at[index];
+	const uint8_t *bytes = view->object->sections[entity->section].bytes + instruction->offset;
+	char hex[2 * 16 + 1] = "";
+	for (size_t i = 0; i < instruction->size && i < 16; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	return arena_strdup(view->arena, hex);
+}
+
+/* The two instructions at one place; encodings that read the same are told apart by their bytes. */
+static const char *instructions_text(struct view *a, const struct entity *left, struct view *b,
+                                     const struct entity *right, size_t index)
+{
+	const char *was = instruction_text(a, left, index), *is = instruction_text(b, right, index);
+	if (text_equal(was, is) && index < left->instructions.count && index < right->instructions.count)
+		return arena_printf(a->arena, "%s (encoded as %s) | %s (encoded as %s)", was, instruction_bytes(a, left, index), is,
+		                    instruction_bytes(b, right, index));
+	return arena_printf(a->arena, "%s | %s", was, is);
+}
+
 /* The first difference of two functions; NULL: equal. */
 static const char *function_difference(struct view *a, const struct named *x, struct view *b, const struct named *y)
 {
@@ -1035,7 +1056,7 @@ static const char *function_difference(struct view *a, const struct named *x, st
 	for (size_t i = 0; i < count; i++) {
 		bool both = i < left->instructions.count && i < right->instructions.count;
 		if (!both || !instructions_equal(a, left, &left->instructions.at[i], b, right, &right->instructions.at[i]))
-			return arena_printf(arena, "%s | %s", instruction_text(a, left, i), instruction_text(b, right, i));
+			return instructions_text(a, left, b, right, i);
 	}
 	return NULL;
 }
