@@ -52,7 +52,28 @@ static const char *file_write(struct fixture *fixture, const char *name, const v
 	return path;
 }
 
-/* Compiles a text as x.c; NULL and no failure when the compiler refuses the flags is never the case: it fails. */
+/* clang-14 adds another generation of code where somebody has it; the other compilers are installed for the tests. */
+static bool has_compiler(const char *command)
+{
+	static const char optional[] = "clang-14";
+	if (!text_starts(command, optional))
+		return true;
+	const char *path = getenv("PATH");
+	for (const char *at = path; at && *at; at += strspn(at, ":")) {
+		char file[512];
+		size_t size = strcspn(at, ":");
+		if (snprintf(file, sizeof file, "%.*s/%s", (int)size, at, optional) < (int)sizeof file && access(file, X_OK) == 0)
+			return true;
+		at += size;
+	}
+	static bool told;
+	if (!told)
+		print_message("skip: object_test with clang-14: it is not installed\n");
+	told = true;
+	return false;
+}
+
+/* Compiles a text as x.c; a compiler that refuses fails the test. */
 static const char *compile(struct fixture *fixture, const char *command, const char *text, const char *suffix)
 {
 	struct arena *arena = &fixture->arena;
@@ -172,6 +193,8 @@ static void what_does_not_matter(void **state)
 {
 	for (size_t i = 0; i < COMMANDS; i++) {
 		const char *cc = all_commands[i];
+		if (!has_compiler(cc))
+			continue;
 		expect_equal(*state, cc, HELPERS F_SUM F_JUMP, "/* a comment */\n\n" HELPERS "\n\n" F_SUM "// more\n" F_JUMP);
 		expect_equal(*state, cc, F_SUM,
 		             "int sum(const int *q, int m) { int t = 0; for (int k = 0; k < m; k++) t += q[k] * 3; return t; }\n");
@@ -190,6 +213,8 @@ static void what_does_not_matter(void **state)
 static void only_the_new_function_is_named(void **state)
 {
 	for (size_t i = 0; i < COMMANDS; i++) {
+		if (!has_compiler(all_commands[i]))
+			continue;
 		const char *was = compile(*state, all_commands[i], HELPERS F_SUM F_NAME F_JUMP F_REAL F_TABLE, ".c");
 		const char *is = compile(*state, all_commands[i],
 		                         HELPERS "int fresh(int x) { return x ^ 77; }\n" F_SUM F_NAME F_JUMP F_REAL F_TABLE, ".c");
