@@ -120,10 +120,16 @@ static enum status database_set(struct session *session, const char *database, s
 
 /* ---- the store ----------------------------------------------------------------------------------------------------- */
 
+/* Notes name the store before the sentence. */
+static const char *without_store(const char *text)
+{
+	return text_starts(text, "store ") ? text + strlen("store ") : text;
+}
+
 /* The first trouble is said, and then the run goes on without a store. */
 static void store_lost(struct work *work, const struct err *err)
 {
-	session_note(&work->session, "store", "%s; this run is not kept from here on", err->text);
+	session_note(&work->session, "store", "%s; this run is not kept from here on", without_store(err->text));
 	store_close(work->store);
 	work->store = NULL;
 }
@@ -241,7 +247,7 @@ enum status work_open(struct invocation *invocation, const char *path, struct wo
 	const char *store_path = NULL;
 	if (store_default_path(&session->arena, &store_path, &trouble) != ST_OK ||
 	    store_open(store_path, &work->store, &trouble) != ST_OK)
-		session_note(session, "store", "%s; this run is not kept", trouble.text);
+		session_note(session, "store", "%s; this run is not kept", without_store(trouble.text));
 	keep_head(work);
 	return ST_OK;
 }
