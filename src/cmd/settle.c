@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A workload built under one configuration from the untouched tree; shared by all hypotheses. */
 struct baseline {
@@ -269,6 +270,13 @@ static bool site_built(struct ladder *ladder, struct site *site, const struct st
 		return false;
 	}
 	const char *what = changed->count ? changed->at[0] : "the change";
+	const char *tree = ladder->session->project.tree;
+	if (baseline->units.count == 0 && changed->count && access(path_join(arena, tree, what), F_OK) != 0) {
+		trial_settle(ladder, trial, RUNG_BUILT, VERDICT_FAILED, started,
+		             arena_printf(arena, "the patch does not apply: there is no %s in %s: its paths count from there, with or "
+		                          "without a/ and b/", what, tree));
+		return false;
+	}
 	if (baseline->units.count == 0) {
 		trial_settle(ladder, trial, RUNG_BUILT, VERDICT_NOT_BUILT, started,
 		             arena_printf(arena, "no compile command and no workload reads %s", what));

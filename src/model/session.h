@@ -23,6 +23,7 @@ struct session {
 	const volatile sig_atomic_t *interrupted; /* never NULL; non-zero: stop soon, keep what is done */
 	unsigned jobs;       /* processes for scan and build, at least 1 */
 	const char *workdir; /* absolute: private copies, objects, programs; removed at the end */
+	int workdir_lock;    /* with workdir, when build made it: a descriptor, -1 for none */
 };
 
 void session_progress(const struct session *session, const char *what, double done, double total, double seconds_left);

@@ -22,13 +22,17 @@
 #include "port/proc.h"
 #include "port/tree.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { COMPILE_TIMEOUT_S = 120, DATABASE_UNITS_MAX = 50 };
+enum { COMPILE_TIMEOUT_S = 120, DATABASE_UNITS_MAX = 50, ABANDONED_AGE_S = 60 };
 #define WORKDIR_PREFIX "assay-work-"
 #define SNAPSHOT_NAME "t0000000000000000"
 
@@ -184,6 +188,33 @@ static bool shared_memory_fits(const char *tree)
 	       free_bytes > 512ull * 1024 * 1024;
 }
 
+/* A run that was killed leaves its folder behind, with nobody holding its lock. A young one may be about to be locked. */
+static void abandoned_remove(const char *temp)
+{
+	struct arena scratch;
+	DIR *entries = opendir(temp);
+	if (!entries)
+		return;
+	arena_init(&scratch);
+	for (struct dirent *entry; (entry = readdir(entries));) {
+		if (!text_starts(entry->d_name, WORKDIR_PREFIX))
+			continue;
+		const char *path = path_join(&scratch, temp, entry->d_name);
+		int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		struct stat info;
+		bool own = fd >= 0 && fstat(fd, &info) == 0 && info.st_uid == geteuid();
+		if (own && time(NULL) - info.st_mtime > ABANDONED_AGE_S && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			struct err ignored = ERR_INIT;
+			enum status status = tree_remove(path, &ignored);
+			(void)status; /* the next run tries again */
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	closedir(entries);
+	arena_release(&scratch);
+}
+
 enum status build_open(struct session *session, struct err *err)
 {
 	struct arena *arena = &session->arena;
@@ -196,6 +227,14 @@ enum status build_open(struct session *session, struct err *err)
 			return err_set(err, ST_SYSTEM, "can't make a working folder in %s: set TMPDIR to a folder that can be written",
 			               temp);
 		session->workdir = workdir;
+		/* Held until the folder is removed or the process ends: tells later runs that it is not abandoned. */
+		int lock = open(workdir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) != 0) {
+			close(lock);
+			lock = -1;
+		}
+		session->workdir_lock = lock;
+		abandoned_remove(path_clean(arena, temp));
 	}
 	const char *header = path_join(arena, session->workdir, "include/assay/bench.h");
 	if (is_file(header))
@@ -218,6 +257,8 @@ void build_close(struct session *session)
 	if (tree_remove(session->workdir, &err) != ST_OK)
 		session_note(session, session->workdir, "the working folder can't be removed: %s", err.text);
 	session->workdir = NULL;
+	if (session->workdir_lock >= 0)
+		close(session->workdir_lock);
 }
 
 static const char *snapshot_path(struct session *session)

@@ -9,6 +9,8 @@
 #include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -502,6 +504,37 @@ static void the_quickstart_is_built(void **state)
 	}
 }
 
+/* What a killed run left is removed by the next one; what a living run holds, or one that just began, is not. */
+static void abandoned_folders_are_removed(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const names[] = {"assay-work-dead", "assay-work-held", "assay-work-young", "assay-other"};
+	const struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	char path[4][128];
+	for (int i = 0; i < 4; i++) {
+		snprintf(path[i], sizeof path[i], "%s/%s", f->dir, names[i]);
+		assert_int_equal(mkdir(path[i], 0700), 0);
+		if (i != 2)
+			assert_int_equal(utimensat(AT_FDCWD, path[i], old, 0), 0);
+	}
+	int held = open(path[1], O_RDONLY | O_DIRECTORY);
+	assert_int_equal(flock(held, LOCK_EX), 0);
+	const char *before = getenv("TMPDIR");
+	char *saved = before ? strdup(before) : NULL;
+	setenv("TMPDIR", f->dir, 1);
+	struct err err = ERR_INIT;
+	assert_int_equal(build_open(&f->session, &err), ST_OK);
+	if (saved)
+		setenv("TMPDIR", saved, 1);
+	else
+		unsetenv("TMPDIR");
+	free(saved);
+	assert_int_not_equal(access(path[0], F_OK), 0);
+	for (int i = 1; i < 4; i++)
+		assert_int_equal(access(path[i], F_OK), 0);
+	close(held);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +549,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(edits_become_a_patch_that_builds, setup, teardown),
 	    cmocka_unit_test_setup_teardown(claims_that_cannot_be_read_become_notes, setup, teardown),
 	    cmocka_unit_test_setup_teardown(the_quickstart_is_built, setup, teardown),
+	    cmocka_unit_test_setup_teardown(abandoned_folders_are_removed, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
