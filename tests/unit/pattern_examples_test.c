@@ -92,6 +92,19 @@ static void example_detect(struct arena *arena, const struct pattern_entry *entr
 	ast_unit_free(unit);
 }
 
+/* What "NAME" is about: an anti-pattern or a guard. Its "NAME fixed" may hold the other: what is mended is a guard, and a
+ * guard without its practice is what costs. */
+static enum finding_kind kind_before(struct arena *arena, const struct pattern_entry *entry, const char *kind)
+{
+	const char *name = arena_strndup(arena, kind, strlen(kind) - strlen(" fixed"));
+	const struct pattern_example *before = example_of(entry, name);
+	assert_non_null(before);
+	struct pattern_sink sink;
+	example_detect(arena, entry, example_write(arena, entry, "before", before->text), before->text, &sink);
+	assert_true(sink.findings.count > 0);
+	return sink.findings.at[0]->kind;
+}
+
 /* Fires on the marked lines, once each, and nowhere else. */
 static void fires_where_marked(void **state)
 {
@@ -105,13 +118,14 @@ static void fires_where_marked(void **state)
 	unsigned line = 1, marks = 0;
 	bool may_fire = text_starts(text, REFUTED);
 	bool fixed = text_ends(test->example->kind, " fixed"); /* the edits may leave the marks: nothing is found there */
+	enum finding_kind kind = fixed ? kind_before(&arena, test->entry, test->example->kind) : FINDING_ANTIPATTERN;
 	for (const char *at = text; *at; line++) {
 		size_t size = strcspn(at, "\n");
 		const char *row = arena_strndup(&arena, at, size);
 		bool marked = !fixed && (text_ends(row, MARK) || strstr(row, MARK_INSIDE));
 		unsigned found = 0;
 		for (size_t i = 0; i < sink.findings.count; i++)
-			found += sink.findings.at[i]->line == line;
+			found += sink.findings.at[i]->line == line && (!fixed || sink.findings.at[i]->kind == kind);
 		marks += marked;
 		if (found != marked && !(may_fire && !marked))
 			fail_msg("%s:%u: \"%s\": %s (%u found: %s)", test->entry->file, test->example->line + line - 1,
