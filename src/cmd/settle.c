@@ -259,6 +259,25 @@ static const char *units_text(struct arena *arena, const struct unit_list *units
 	return text_join(arena, &names, ", ");
 }
 
+/* "lib/a.h is read by lib/a.c, lib/b.c", of the first changed file that some unit reads. */
+static const char *read_by_text(struct arena *arena, const struct variant *baseline, const struct string_list *changed)
+{
+	for (size_t f = 0; f < changed->count; f++) {
+		struct unit_list readers = {0};
+		for (size_t i = 0; i < baseline->units.count; i++) {
+			const struct unit *unit = &baseline->units.at[i];
+			bool reads = false;
+			for (size_t k = 0; k < unit->depends.count && !reads; k++)
+				reads = strcmp(unit->depends.at[k], changed->at[f]) == 0;
+			if (reads)
+				list_push(arena, &readers, *unit);
+		}
+		if (readers.count)
+			return arena_printf(arena, "%s is read by %s", changed->at[f], units_text(arena, &readers));
+	}
+	return arena_printf(arena, "%s belongs to %s", changed->at[0], units_text(arena, &baseline->units));
+}
+
 static bool site_built(struct ladder *ladder, struct site *site, const struct string_list *changed, double started)
 {
 	struct arena *arena = ladder_arena(ladder);
@@ -283,8 +302,7 @@ static bool site_built(struct ladder *ladder, struct site *site, const struct st
 		return false;
 	}
 	if (changed->count)
-		trial_step(ladder, trial, RUNG_BUILT, STEP_PASSED, started,
-		           arena_printf(arena, "%s is read by %s", what, units_text(arena, &baseline->units)));
+		trial_step(ladder, trial, RUNG_BUILT, STEP_PASSED, started, read_by_text(arena, baseline, changed));
 	else
 		trial_step(ladder, trial, RUNG_BUILT, STEP_PASSED, started,
 		           arena_printf(arena, "the change concerns every unit: %s", units_text(arena, &baseline->units)));
