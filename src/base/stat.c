@@ -222,8 +222,10 @@ bool cseq_add(struct cseq *cseq, double value)
 	double s = (double)cseq->below, half = 0.5 * (double)cseq->count;
 	s = s + (double)cseq->equal < half ? s + (double)cseq->equal : s < half ? half : s;
 	double log_m = cseq_log_m(cseq->count, s);
-	if (log_m > cseq->log_m_max)
+	if (log_m > cseq->log_m_max) {
 		cseq->log_m_max = log_m;
+		cseq->lean = s > half ? -1 : s < half ? 1 : 0;
+	}
 	return true;
 }
 

@@ -50,6 +50,7 @@ struct cseq {
 	size_t below, equal; /* how many are < 0, == 0 */
 	long k;
 	double log_m_max; /* the largest ln M_n against a median of 0 so far */
+	int lean; /* where most values lay when log_m_max was reached: -1 below 0, 1 above, 0 it was not reached yet */
 };
 
 void cseq_init(struct cseq *cseq, double alpha);

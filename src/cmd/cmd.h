@@ -106,6 +106,11 @@ void work_release(struct work *work);
 MUST_CHECK enum status run_from_store(struct store *store, struct arena *arena, const struct store_run *record,
                                       struct run *ret_run, struct err *err);
 
+/* Judges the time verdicts of a run again from its stored samples and plans, and prints whether they are the same to the
+ * last digit. *ret_exit: EXIT_DONE same, EXIT_GATE not, EXIT_JUDGE some can't be recomputed. */
+MUST_CHECK enum status run_recompute(struct store *store, const struct run *run, FILE *out, int *ret_exit,
+                                     struct err *err);
+
 /* ---- the gate ------------------------------------------------------------------------------------------------------- */
 enum gate_result { GATE_PASSED, GATE_FAILED, GATE_UNDECIDED };
 /* Pure. `ret_text` says in one sentence what decided it. */

@@ -13,7 +13,7 @@ enum option_id {
 	OPT_HELP = 256, OPT_FORMAT, OPT_OUTPUT, OPT_JOBS, OPT_PROJECT, OPT_SOURCE, OPT_DATABASE, OPT_PATTERN, OPT_PATCHES,
 	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS, OPT_BENCH_LIBS,
 	OPT_PARAM, OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_REQUIRE,
-	OPT_FORBID, OPT_SAMPLES, OPT_LIMIT,
+	OPT_FORBID, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
 };
 
 enum {
@@ -69,6 +69,8 @@ static const struct option_spec specs[] = {
 	{OPT_DATABASE, 'p', "database", "DIR", SCANNING, "the folder of compile_commands.json, or the file", "*"},
 	{OPT_JOBS, 'j', "jobs", "N", SCANNING, "processes for scanning and building (default: one for each CPU)", NULL},
 	{OPT_SAMPLES, 0, "samples", NULL, CMD_SHOW, "prints the raw pairs, tab-separated", NULL},
+	{OPT_RECOMPUTE, 0, "recompute", NULL, CMD_SHOW, "judges the run again from its stored samples and plan: exit status 0 if "
+	 "every verdict on time is the same to the last digit, 1 if not, 3 if the store lacks what it needs", NULL},
 	{OPT_LIMIT, 'n', "limit", "N", CMD_LOG, "so many runs at most (default: 20; 0: all)", NULL},
 	{OPT_FORMAT, 0, "format", "FORMAT", CMD_SCAN | SETTLING | CMD_SHOW, "text or json (default: text)", "text json"},
 	{OPT_OUTPUT, 'o', "output", "FILE", CMD_SCAN | SETTLING | CMD_SHOW, "writes the report to FILE", "*"},
@@ -325,6 +327,9 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		break;
 	case OPT_SAMPLES:
 		options->samples = true;
+		break;
+	case OPT_RECOMPUTE:
+		options->recompute = true;
 		break;
 	case OPT_LIMIT:
 		if (!whole_parse(value, 1000000, &number))

@@ -42,7 +42,7 @@ struct options {
 	bool require_given, forbid_given;
 	enum verdict require, forbid;
 	/* show, log */
-	bool samples;
+	bool samples, recompute;
 	unsigned limit;
 };
 

@@ -4,7 +4,8 @@
  *         ─▶ outputs ─▶ time (with control)  once more for each combination of the workload's parameters
  *
  * The family (all trials of a hypothesis) is fixed after the first half, before any sample is taken: each of the K
- * trials that go on to the time rung gets alpha / K, so the chance of any wrong verdict in the family is at most alpha.
+ * trials that go on to the time rung gets alpha / K, so the chance that any interval of the family misses is at most
+ * alpha; "faster" and "slower" also pass Holm's gate (judge_families).
  */
 #include "cmd/settle.h"
 
@@ -534,11 +535,11 @@ static enum status trial_outputs(struct ladder *ladder, const struct site *site,
 	return ST_OK;
 }
 
-static struct sample_sink trial_sink(struct ladder *ladder, const struct trial *trial, bool is_control)
+static struct sample_sink trial_sink(struct ladder *ladder, const struct trial *trial, unsigned control)
 {
 	if (!ladder->options->samples)
 		return (struct sample_sink){0};
-	return ladder->options->samples(ladder->options->context, trial, is_control);
+	return ladder->options->samples(ladder->options->context, trial, control);
 }
 
 static struct plan trial_plan(struct ladder *ladder, const struct trial *trial, double alpha, const char *salt)
@@ -553,6 +554,32 @@ static struct plan trial_plan(struct ladder *ladder, const struct trial *trial, 
 	                     .budget_s = ladder->options->budget_s,
 	                     .sample_target_ns = 0, /* measure's default */
 	                     .cpu = CPU_CHOOSE};
+}
+
+/* Takes samples, with the plan kept before them and the outcome after them. */
+static enum status trial_measure(struct ladder *ladder, const struct site *site, const struct variant *candidate,
+                                 const struct trial *trial, unsigned control, const struct plan *plan,
+                                 struct measurement *ret_measurement, struct err *err)
+{
+	const struct settle_options *options = ladder->options;
+	struct sample_sink sink = trial_sink(ladder, trial, control);
+	struct measurement planned = {.plan = *plan};
+	if (options->measurement)
+		options->measurement(options->context, trial, control, &planned, false);
+	enum status status = measure(ladder->session, &site->baseline->variant, candidate, &trial->params, plan, &sink,
+	                             ret_measurement, err);
+	if (status == ST_OK && options->measurement)
+		options->measurement(options->context, trial, control, ret_measurement, true);
+	return status;
+}
+
+void control_judge(struct session *session, const struct measurement *measurement, unsigned attempt,
+                   const char *samples_of, struct control *ret_control)
+{
+	judge_control(session, measurement, ret_control);
+	ret_control->trial = samples_of;
+	if (attempt > 1 && ret_control->quiet)
+		ret_control->text = arena_printf(&session->arena, "%s (the first of two controls differed)", ret_control->text);
 }
 
 /* A against a copy of A, on this machine and workload; once for all hypotheses. */
@@ -572,25 +599,21 @@ static enum status control_get(struct ladder *ladder, const struct site *site, c
 	enum status status = build_copy(ladder->session, &site->baseline->variant, &copy, err);
 	if (status != ST_OK)
 		return status;
-	struct sample_sink sink = trial_sink(ladder, trial, true);
 	struct control control = {0};
 	double started = proc_now();
 	/* A quiet machine looks disturbed once in 1/alpha controls; a disturbed one does so again. */
-	for (int attempt = 0; attempt < 2 && !control.quiet; attempt++) {
+	for (unsigned attempt = 1; attempt <= 2 && !control.quiet; attempt++) {
 		struct plan plan = trial_plan(ladder, trial, ladder->options->alpha,
-		                              arena_printf(arena, "control %d", attempt));
+		                              arena_printf(arena, "control %u", attempt - 1));
 		struct measurement measurement = {0};
-		status = measure(ladder->session, &site->baseline->variant, &copy, &trial->params, &plan, &sink, &measurement,
-		                 err);
+		status = trial_measure(ladder, site, &copy, trial, attempt, &plan, &measurement, err);
 		if (status != ST_OK)
 			return status;
 		if (measurement.stop == STOP_INTERRUPTED)
 			return err_set(err, ST_INTERRUPTED, "interrupted");
 		if (measurement.stop == STOP_FAILED)
 			return err_set(err, ST_INPUT, "the workload fails on the baseline: %s", measurement.failure);
-		judge_control(ladder->session, &measurement, &control);
-		if (attempt == 1 && control.quiet)
-			control.text = arena_printf(arena, "%s (the first of two controls differed)", control.text);
+		control_judge(ladder->session, &measurement, attempt, trial->id, &control);
 	}
 	control.seconds = proc_now() - started;
 	struct control_entry *entry = arena_new(arena, struct control_entry);
@@ -618,9 +641,7 @@ static enum status trial_time(struct ladder *ladder, const struct site *site, st
 	struct measurement measurement = {.stop = STOP_BUDGET};
 	if (trial->control.quiet) {
 		struct plan plan = trial_plan(ladder, trial, alpha, "trial");
-		struct sample_sink sink = trial_sink(ladder, trial, false);
-		status = measure(session, &site->baseline->variant, &site->candidate, &trial->params, &plan, &sink, &measurement,
-		                 err);
+		status = trial_measure(ladder, site, &site->candidate, trial, 0, &plan, &measurement, err);
 		if (status != ST_OK)
 			return status;
 		if (measurement.stop == STOP_INTERRUPTED)

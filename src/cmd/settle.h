@@ -18,8 +18,11 @@ struct settle_options {
 	/* Told as things happen; any of them may be NULL. */
 	void *context;
 	void (*trial_begins)(void *context, const struct trial *trial);
-	/* Where the trial's samples go; `is_control`: those of A against a copy of A. */
-	struct sample_sink (*samples)(void *context, const struct trial *trial, bool is_control);
+	/* Where samples go; `control` 0: the trial's own, 1 and 2: of its first and second control, A against a copy of A. */
+	struct sample_sink (*samples)(void *context, const struct trial *trial, unsigned control);
+	/* The plan before the first sample, and once more when the measurement has `ended`. */
+	void (*measurement)(void *context, const struct trial *trial, unsigned control,
+	                    const struct measurement *measurement, bool ended);
 	void (*trial_done)(void *context, const struct trial *trial);
 };
 
@@ -27,5 +30,9 @@ struct settle_options {
  * every configuration. Fills run.trials and run.families. After Ctrl-C it returns ST_INTERRUPTED and everything that is
  * settled stands. */
 MUST_CHECK enum status settle_all(struct session *session, const struct settle_options *options, struct err *err);
+
+/* What the `attempt`th control (1, 2) says; `samples_of` is the trial under which its samples are kept. */
+void control_judge(struct session *session, const struct measurement *measurement, unsigned attempt,
+                   const char *samples_of, struct control *ret_control);
 
 #endif

@@ -50,33 +50,35 @@ static enum status unfinished_count(struct store *store, struct arena *arena, co
 	return ST_OK;
 }
 
-static void pairs_print(FILE *out, const char *trial, bool control, const struct pair_list *pairs)
+static void pairs_print(FILE *out, const char *trial, unsigned control, const struct pair_list *pairs)
 {
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct pair *pair = &pairs->at[i];
-		fprintf(out, "%s\t%s\t%u\t%u\t%s\t%llu\t%llu\t%llu\t%u\t%u\n", trial, control ? "control" : "trial", pair->block,
+		fprintf(out, "%s\t%s\t%u\t%u\t%s\t%llu\t%llu\t%llu\t%u\t%u\t%llu\n", trial,
+		        control == 0 ? "trial" : control == 1 ? "control" : "control 2", pair->block,
 		        pair->index, pair->candidate_first ? "BA" : "AB", (unsigned long long)pair->iterations,
 		        (unsigned long long)pair->baseline_ns, (unsigned long long)pair->candidate_ns, pair->baseline_flags,
-		        pair->candidate_flags);
+		        pair->candidate_flags, (unsigned long long)pair->layout);
 	}
 }
 
 static enum status samples_print(FILE *out, struct store *store, struct arena *arena, const struct run *run,
                                  struct err *err)
 {
-	fputs("trial\tof\tblock\tindex\torder\titerations\tbaseline_ns\tcandidate_ns\tbaseline_flags\tcandidate_flags\n", out);
+	fputs("trial\tof\tblock\tindex\torder\titerations\tbaseline_ns\tcandidate_ns\tbaseline_flags\tcandidate_flags\tlayout\n", out);
+	static const unsigned order[] = {1, 2, 0}; /* as they were taken */
 	for (size_t i = 0; i < run->trials.count; i++)
-		for (int control = 1; control >= 0; control--) {
+		for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
 			struct pair_list pairs;
-			enum status status = store_pairs_get(store, arena, run->id, run->trials.at[i]->id, control, &pairs, err);
+			enum status status = store_pairs_get(store, arena, run->id, run->trials.at[i]->id, order[k], &pairs, err);
 			if (status != ST_OK)
 				return status;
-			pairs_print(out, run->trials.at[i]->id, control, &pairs);
+			pairs_print(out, run->trials.at[i]->id, order[k], &pairs);
 		}
 	return ST_OK;
 }
 
-static enum status show(struct invocation *invocation, struct store *store, struct err *err)
+static enum status show(struct invocation *invocation, struct store *store, int *ret_exit, struct err *err)
 {
 	const struct options *options = &invocation->options;
 	struct arena *arena = invocation->arena;
@@ -91,11 +93,15 @@ static enum status show(struct invocation *invocation, struct store *store, stru
 	if (status != ST_OK)
 		return status;
 	struct output output;
+	if (options->recompute && (options->samples || options->format == FORMAT_JSON))
+		return err_set(err, ST_USAGE, "--recompute prints text and nothing else: leave out --samples and --format json");
 	status = output_open(&output, options, err);
 	if (status != ST_OK)
 		return status;
 	output.term.kept = true;
-	if (options->samples)
+	if (options->recompute)
+		status = run_recompute(store, &run, output.file, ret_exit, err);
+	else if (options->samples)
 		status = samples_print(output.file, store, arena, &run, err);
 	else if (options->format == FORMAT_JSON)
 		fputs(json_run(arena, &run), output.file);
@@ -110,11 +116,12 @@ int command_show(struct invocation *invocation)
 	struct err err = ERR_INIT;
 	const char *path = NULL;
 	struct store *store = NULL;
+	int code = EXIT_DONE;
 	enum status status = store_default_path(invocation->arena, &path, &err);
 	if (status == ST_OK)
 		status = store_open(path, &store, &err);
 	if (status == ST_OK)
-		status = show(invocation, store, &err);
+		status = show(invocation, store, &code, &err);
 	store_close(store);
-	return status == ST_OK ? EXIT_DONE : complain(&err);
+	return status == ST_OK ? code : complain(&err);
 }

@@ -605,7 +605,7 @@ static enum status configs_choose(struct work *work, struct settle_options *sett
 struct sink_context {
 	struct work *work;
 	const char *trial;
-	bool control;
+	unsigned control;
 };
 
 /* A store that fails is said once, by store_lost(): the sink itself never fails. */
@@ -620,12 +620,22 @@ static enum status sample_put(void *context, const struct pair *pair, struct err
 	return ST_OK;
 }
 
-static struct sample_sink sink_make(void *context, const struct trial *trial, bool is_control)
+static struct sample_sink sink_make(void *context, const struct trial *trial, unsigned control)
 {
 	struct work *work = context;
 	struct sink_context *sink = arena_new(&work->session.arena, struct sink_context);
-	*sink = (struct sink_context){.work = work, .trial = trial->id, .control = is_control};
+	*sink = (struct sink_context){.work = work, .trial = trial->id, .control = control};
 	return (struct sample_sink){.put = sample_put, .context = sink};
+}
+
+static void keep_measurement(void *context, const struct trial *trial, unsigned control,
+                             const struct measurement *measurement, bool ended)
+{
+	struct work *work = context;
+	struct err trouble = ERR_INIT;
+	if (work->store && store_measurement_put(work->store, work->session.run.id, trial->id, control, measurement, ended,
+	                                         &trouble) != ST_OK)
+		store_lost(work, &trouble);
 }
 
 /* Hypotheses are settled in their order: those before this one are done. */
@@ -669,7 +679,7 @@ enum status work_settle(struct work *work, struct err *err)
 	struct settle_options settle = {
 		.to_rung = options->to_rung, .measure_anyway = options->measure_anyway, .alpha = options->alpha,
 		.margin = options->margin, .budget_s = options->budget_s, .seed = session->run.seed, .context = work,
-		.trial_begins = trial_begins, .samples = sink_make, .trial_done = trial_done,
+		.trial_begins = trial_begins, .samples = sink_make, .measurement = keep_measurement, .trial_done = trial_done,
 	};
 	enum status status = configs_choose(work, &settle, err);
 	if (status != ST_OK)
@@ -678,6 +688,10 @@ enum status work_settle(struct work *work, struct err *err)
 	keep_hypotheses(work);
 	work->progress.settling = proc_now();
 	status = settle_all(session, &settle, err);
+	/* Holm's gate looks at all of a hypothesis, so it may have the last word on a trial that was kept before. */
+	for (size_t i = 0; i < session->run.trials.count; i++)
+		if (session->run.trials.at[i]->p_adjusted > 0)
+			keep_trial(work, session->run.trials.at[i]);
 	progress_clear(&work->progress);
 	return status;
 }

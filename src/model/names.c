@@ -43,6 +43,7 @@ NAMES(verdict, verdict, "not settled", "faster", "slower", "no effect", "mixed",
       "not built", "not reached", "deliberate", "failed")
 NAMES(rung, rung, "none", "built", "tokens", "code", "intent", "reach", "outputs", "time")
 NAMES(step_result, step_result, "passed", "settled", "skipped")
+NAMES(stop_reason, stop_reason, "decided", "budget", "interrupted", "failed")
 NAMES(run_state, run_state, "unfinished", "done", "interrupted", "failed")
 
 double effect_percent(double theta)

@@ -15,6 +15,7 @@ enum { PAIR_MIGRATED = 1, PAIR_PREEMPTED = 2, PAIR_PAGE_FAULT = 4 };
 struct pair {
 	uint32_t block; /* which pair of fresh processes, from 0 */
 	uint32_t index; /* within the block, from 0 */
+	uint64_t layout; /* seed of the layout that both programs of the block have; 0: as built */
 	bool candidate_first; /* the coin */
 	uint64_t iterations;  /* the same on both sides */
 	uint64_t baseline_ns, candidate_ns;
@@ -30,11 +31,15 @@ struct plan {
 	double budget_s;  /* wall clock for this trial, starts and priming included */
 	uint64_t sample_target_ns; /* aimed at; a workload whose one iteration is longer has longer samples */
 	uint32_t pairs_per_block;  /* 0: from the cost of starting a process */
+	uint32_t layouts; /* 0 or 1: as built; else every block has a fresh layout, and a verdict needs so many at least */
 	int cpu; /* both processes are pinned to it; CPU_CHOOSE: measure picks one; CPU_ANY: unpinned */
 };
 enum { CPU_CHOOSE = -1, CPU_ANY = -2 };
 
 enum stop_reason { STOP_DECIDED, STOP_BUDGET, STOP_INTERRUPTED, STOP_FAILED };
+
+const char *stop_reason_name(enum stop_reason stop); /* "budget" */
+bool stop_reason_parse(const char *name, enum stop_reason *ret_stop);
 
 struct measurement {
 	struct plan plan;
@@ -65,6 +70,8 @@ size_t pairs_excluded_count(const struct pair_list *pairs);
  * `pairs->count`. Excluded pairs are left out, but a block that has no other pairs is taken as it is. With `all`
  * nothing is left out. Pairs of one block must be adjacent. Returns the number of blocks. */
 size_t pairs_block_ratios(const struct pair_list *pairs, bool all, double *ret_ratios);
+/* Does the first third's interval overlap the rest's? True while too little is known. */
+bool pairs_stationary(const struct pair_list *pairs, double alpha);
 /* Medians of the time for one iteration, over the pairs that are not excluded (over all when every one is). 0: no pairs. */
 void pairs_medians(const struct pair_list *pairs, double *ret_baseline_ns, double *ret_candidate_ns);
 

@@ -63,6 +63,7 @@ struct control {
 	uint32_t pairs, blocks;
 	double seconds;
 	const char *text; /* one sentence for people */
+	const char *trial; /* under which the control's samples are kept: the first trial that needed it */
 };
 
 struct trial {
@@ -79,6 +80,8 @@ struct trial {
 	struct code_difference code;
 	struct effect effect;
 	double alpha, margin; /* that were used for the effect */
+	double p;          /* always-valid, for "the median is 0" (base/stat.h); 0: not measured */
+	double p_adjusted; /* by Holm over the measured trials of the hypothesis; 0: not measured */
 	uint32_t pairs, excluded_pairs, blocks;
 	double baseline_ns, candidate_ns; /* medians for one iteration; 0: not measured */
 	uint64_t bytes_per_iteration;

@@ -33,6 +33,15 @@ static const char *const migrations[] = {
 	"  iterations INTEGER NOT NULL, baseline_ns INTEGER NOT NULL, candidate_ns INTEGER NOT NULL,"
 	"  baseline_flags INTEGER NOT NULL, candidate_flags INTEGER NOT NULL) STRICT;"
 	"CREATE INDEX sample_trial ON sample (run, trial, control);",
+	/* What a verdict was computed from besides its samples: the plan, and how the measurement ended (stop NULL: it was
+	 * cut off). From here on `control` counts: 0 the trial's own samples, 1 its first control, 2 its second. */
+	"ALTER TABLE sample ADD COLUMN layout INTEGER NOT NULL DEFAULT 0;"
+	"CREATE TABLE measurement (run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, trial TEXT NOT NULL,"
+	"  control INTEGER NOT NULL, seed INTEGER NOT NULL, alpha REAL NOT NULL, margin REAL NOT NULL,"
+	"  budget_s REAL NOT NULL, sample_target_ns INTEGER NOT NULL, pairs_per_block INTEGER NOT NULL, cpu INTEGER NOT NULL,"
+	"  layouts INTEGER NOT NULL, stop TEXT, failure TEXT, candidate_failed INTEGER NOT NULL, iterations INTEGER NOT NULL,"
+	"  bytes_per_iteration INTEGER NOT NULL, measured_s REAL NOT NULL, elapsed_s REAL NOT NULL,"
+	"  PRIMARY KEY (run, trial, control)) STRICT;",
 };
 
 static const char *const kind_tables[] = {"finding", "hypothesis", "trial", "note"};
@@ -363,7 +372,7 @@ enum status store_documents_put(struct store *store, const char *run, enum store
 	return status;
 }
 
-enum status store_pair_put(struct store *store, const char *run, const char *trial, bool control,
+enum status store_pair_put(struct store *store, const char *run, const char *trial, unsigned control,
                            const struct pair *pair, struct err *err)
 {
 	if (!store->pair_run_id || strcmp(store->pair_run_id, run) != 0) {
@@ -377,14 +386,14 @@ enum status store_pair_put(struct store *store, const char *run, const char *tri
 	if (!store->pair_put)
 		code = sqlite3_prepare_v3(store->db,
 		                          "INSERT INTO sample (run, trial, control, block, idx, candidate_first, iterations,"
-		                          " baseline_ns, candidate_ns, baseline_flags, candidate_flags)"
-		                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+		                          " baseline_ns, candidate_ns, baseline_flags, candidate_flags, layout)"
+		                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 		                          -1, SQLITE_PREPARE_PERSISTENT, &store->pair_put, NULL);
 	if (code == SQLITE_OK) {
 		sqlite3_stmt *put = store->pair_put;
 		sqlite3_bind_int64(put, 1, store->pair_run_key);
 		sqlite3_bind_text(put, 2, trial, -1, SQLITE_TRANSIENT);
-		sqlite3_bind_int(put, 3, control);
+		sqlite3_bind_int64(put, 3, control);
 		sqlite3_bind_int64(put, 4, pair->block);
 		sqlite3_bind_int64(put, 5, pair->index);
 		sqlite3_bind_int(put, 6, pair->candidate_first);
@@ -393,6 +402,7 @@ enum status store_pair_put(struct store *store, const char *run, const char *tri
 		sqlite3_bind_int64(put, 9, (sqlite3_int64)pair->candidate_ns);
 		sqlite3_bind_int64(put, 10, pair->baseline_flags);
 		sqlite3_bind_int64(put, 11, pair->candidate_flags);
+		sqlite3_bind_int64(put, 12, (sqlite3_int64)pair->layout);
 		code = sqlite3_step(put);
 		/* The error is looked up before the reset, which would say it a second time. */
 		enum status status = code == SQLITE_DONE ? ST_OK : store_error(err, store, code);
@@ -400,6 +410,29 @@ enum status store_pair_put(struct store *store, const char *run, const char *tri
 		return status;
 	}
 	return store_error(err, store, code);
+}
+
+enum status store_measurement_put(struct store *store, const char *run, const char *trial, unsigned control,
+                                  const struct measurement *measurement, bool ended, struct err *err)
+{
+	sqlite3_int64 key = 0;
+	enum status status = run_key(store, run, &key, err);
+	if (status != ST_OK)
+		return status;
+	const struct plan *plan = &measurement->plan;
+	sqlite3_stmt *statement;
+	int code = statement_make(
+	    store, &statement,
+	    "INSERT OR REPLACE INTO measurement (run, trial, control, seed, alpha, margin, budget_s, sample_target_ns,"
+	    " pairs_per_block, cpu, layouts, stop, failure, candidate_failed, iterations, bytes_per_iteration, measured_s,"
+	    " elapsed_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+	    "isiidddiiiissiiidd", (long long)key, trial, (long long)control, (long long)plan->seed, plan->alpha, plan->margin,
+	    plan->budget_s, (long long)plan->sample_target_ns, (long long)plan->pairs_per_block, (long long)plan->cpu,
+	    (long long)plan->layouts, ended ? stop_reason_name(measurement->stop) : NULL, measurement->failure,
+	    (long long)measurement->candidate_failed, (long long)measurement->iterations,
+	    (long long)measurement->bytes_per_iteration, measurement->measured_s, measurement->elapsed_s);
+	code = statement_run(statement, code);
+	return code == SQLITE_OK ? ST_OK : store_error(err, store, code);
 }
 
 /* ---- getting ------------------------------------------------------------------------------------------------- */
@@ -491,7 +524,7 @@ enum status store_documents_get(struct store *store, struct arena *arena, const 
 	return status;
 }
 
-enum status store_pairs_get(struct store *store, struct arena *arena, const char *run, const char *trial, bool control,
+enum status store_pairs_get(struct store *store, struct arena *arena, const char *run, const char *trial, unsigned control,
                             struct pair_list *ret_pairs, struct err *err)
 {
 	*ret_pairs = (struct pair_list){0};
@@ -502,7 +535,7 @@ enum status store_pairs_get(struct store *store, struct arena *arena, const char
 	sqlite3_stmt *statement;
 	int code = statement_make(store, &statement,
 	                          "SELECT block, idx, candidate_first, iterations, baseline_ns, candidate_ns, baseline_flags,"
-	                          " candidate_flags FROM sample WHERE run = ?1 AND trial = ?2 AND control = ?3 ORDER BY rowid",
+	                          " candidate_flags, layout FROM sample WHERE run = ?1 AND trial = ?2 AND control = ?3 ORDER BY rowid",
 	                          "isi", (long long)key, trial, (long long)control);
 	if (code == SQLITE_OK)
 		while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -515,12 +548,64 @@ enum status store_pairs_get(struct store *store, struct arena *arena, const char
 				.candidate_ns = (uint64_t)sqlite3_column_int64(statement, 5),
 				.baseline_flags = (uint32_t)sqlite3_column_int64(statement, 6),
 				.candidate_flags = (uint32_t)sqlite3_column_int64(statement, 7),
+				.layout = (uint64_t)sqlite3_column_int64(statement, 8),
 			};
 			list_push(arena, ret_pairs, pair);
 		}
 	if (code != SQLITE_DONE)
 		status = store_error(err, store, code);
 	sqlite3_finalize(statement);
+	return status;
+}
+
+enum status store_measurement_get(struct store *store, struct arena *arena, const char *run, const char *trial,
+                                  unsigned control, struct measurement *ret_measurement, bool *ret_ended,
+                                  struct err *err)
+{
+	*ret_measurement = (struct measurement){.stop = STOP_BUDGET};
+	*ret_ended = false;
+	sqlite3_int64 key = 0;
+	enum status status = run_key(store, run, &key, err);
+	if (status != ST_OK)
+		return status;
+	sqlite3_stmt *statement;
+	int code = statement_make(store, &statement,
+	                          "SELECT seed, alpha, margin, budget_s, sample_target_ns, pairs_per_block, cpu, layouts, stop,"
+	                          " failure, candidate_failed, iterations, bytes_per_iteration, measured_s, elapsed_s"
+	                          " FROM measurement WHERE run = ?1 AND trial = ?2 AND control = ?3",
+	                          "isi", (long long)key, trial, (long long)control);
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	if (code == SQLITE_ROW) {
+		bool has_failure = sqlite3_column_type(statement, 9) != SQLITE_NULL;
+		*ret_measurement = (struct measurement){
+			.plan = {.seed = (uint64_t)sqlite3_column_int64(statement, 0),
+			         .alpha = sqlite3_column_double(statement, 1),
+			         .margin = sqlite3_column_double(statement, 2),
+			         .budget_s = sqlite3_column_double(statement, 3),
+			         .sample_target_ns = (uint64_t)sqlite3_column_int64(statement, 4),
+			         .pairs_per_block = (uint32_t)sqlite3_column_int64(statement, 5),
+			         .cpu = sqlite3_column_int(statement, 6),
+			         .layouts = (uint32_t)sqlite3_column_int64(statement, 7)},
+			.stop = STOP_BUDGET,
+			.failure = has_failure ? column_text(arena, statement, 9) : NULL,
+			.candidate_failed = sqlite3_column_int(statement, 10) != 0,
+			.iterations = (uint64_t)sqlite3_column_int64(statement, 11),
+			.bytes_per_iteration = (uint64_t)sqlite3_column_int64(statement, 12),
+			.measured_s = sqlite3_column_double(statement, 13),
+			.elapsed_s = sqlite3_column_double(statement, 14),
+		};
+		const char *stop = (const char *)sqlite3_column_text(statement, 8);
+		*ret_ended = stop && stop_reason_parse(stop, &ret_measurement->stop);
+	}
+	if (code != SQLITE_ROW && code != SQLITE_DONE)
+		status = store_error(err, store, code);
+	sqlite3_finalize(statement);
+	if (status == ST_OK && *ret_ended)
+		status = store_pairs_get(store, arena, run, trial, control, &ret_measurement->pairs, err);
+	const struct pair_list *pairs = &ret_measurement->pairs;
+	ret_measurement->blocks = pairs->count ? pairs->at[pairs->count - 1].block + 1 : 0;
+	ret_measurement->stationary = pairs_stationary(pairs, ret_measurement->plan.alpha);
 	return status;
 }
 

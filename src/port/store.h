@@ -49,9 +49,13 @@ LIST_OF(struct store_document, store_document_list);
  * replaced as a whole. */
 MUST_CHECK enum status store_documents_put(struct store *store, const char *run, enum store_kind kind,
                                            const struct store_document_list *documents, struct err *err);
-/* One pair of a trial, or (`control`) of its control. The trial need not be there yet. */
-MUST_CHECK enum status store_pair_put(struct store *store, const char *run, const char *trial, bool control,
+/* One pair of a trial (`control` 0), or of its first or second control (1, 2). The trial need not be there yet. */
+MUST_CHECK enum status store_pair_put(struct store *store, const char *run, const char *trial, unsigned control,
                                       const struct pair *pair, struct err *err);
+
+/* The plan of a measurement before its first sample, and once more when it has `ended`. Its pairs are not looked at. */
+MUST_CHECK enum status store_measurement_put(struct store *store, const char *run, const char *trial, unsigned control,
+                                             const struct measurement *measurement, bool ended, struct err *err);
 
 /* ---- runs of the past ---------------------------------------------------------------------------------------- */
 /* Newest first, at most `limit` (0: all). */
@@ -64,7 +68,11 @@ MUST_CHECK enum status store_documents_get(struct store *store, struct arena *ar
                                            enum store_kind kind, struct store_document_list *ret_documents,
                                            struct err *err);
 MUST_CHECK enum status store_pairs_get(struct store *store, struct arena *arena, const char *run, const char *trial,
-                                       bool control, struct pair_list *ret_pairs, struct err *err);
+                                       unsigned control, struct pair_list *ret_pairs, struct err *err);
+/* A measurement with its pairs, as it was when judged. *ret_ended false: none is known, or it was cut off. */
+MUST_CHECK enum status store_measurement_get(struct store *store, struct arena *arena, const char *run, const char *trial,
+                                             unsigned control, struct measurement *ret_measurement, bool *ret_ended,
+                                             struct err *err);
 /* The newest document of a finding with that id; *ret_json NULL: no run knows it. */
 MUST_CHECK enum status store_finding_last(struct store *store, struct arena *arena, const char *finding,
                                           const char **ret_run, const char **ret_json, struct err *err);

@@ -166,6 +166,7 @@ static json_t *control_json(const struct control *control)
 	put(object, "blocks", count_json(control->blocks));
 	put(object, "seconds", real_json(control->seconds));
 	put(object, "text", text_json(control->text));
+	put(object, "trial", text_json(control->trial));
 	return object;
 }
 
@@ -255,6 +256,8 @@ static json_t *trial_json(const struct trial *trial)
 	put(object, "effect", effect_json(&trial->effect));
 	put(object, "alpha", real_json(trial->alpha));
 	put(object, "margin", real_json(trial->margin));
+	put(object, "p", positive_json(trial->p));
+	put(object, "p_adjusted", positive_json(trial->p_adjusted));
 	put(object, "pairs", count_json(trial->pairs));
 	put(object, "excluded_pairs", count_json(trial->excluded_pairs));
 	put(object, "blocks", count_json(trial->blocks));
@@ -530,6 +533,19 @@ static bool get_bool(const struct reader *reader, const struct place *place, jso
 	return json_is_true(value);
 }
 
+/* Keys that documents of older assays don't have. */
+static double get_real_or_missing(const struct reader *reader, const struct place *place, json_t *object, const char *key,
+                                  double if_missing)
+{
+	return json_object_get(object, key) ? get_real(reader, place, object, key, if_missing) : if_missing;
+}
+
+static const char *get_text_or_missing(const struct reader *reader, const struct place *place, json_t *object,
+                                       const char *key)
+{
+	return json_object_get(object, key) ? get_text(reader, place, object, key, true) : NULL;
+}
+
 /* An object; with `optional`, NULL for null. */
 static json_t *get_object(const struct reader *reader, const struct place *place, json_t *object, const char *key,
                           bool optional)
@@ -664,6 +680,7 @@ static struct control control_get(const struct reader *reader, const struct plac
 		.blocks = get_unsigned(reader, &at, control, "blocks"),
 		.seconds = get_real(reader, &at, control, "seconds", 0),
 		.text = get_text(reader, &at, control, "text", true),
+		.trial = get_text_or_missing(reader, &at, control, "trial"),
 	};
 }
 
@@ -862,6 +879,8 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 		.effect = effect_get(reader, place, object, "effect"),
 		.alpha = get_real(reader, place, object, "alpha", 0),
 		.margin = get_real(reader, place, object, "margin", 0),
+		.p = get_real_or_missing(reader, place, object, "p", 0),
+		.p_adjusted = get_real_or_missing(reader, place, object, "p_adjusted", 0),
 		.pairs = get_unsigned(reader, place, object, "pairs"),
 		.excluded_pairs = get_unsigned(reader, place, object, "excluded_pairs"),
 		.blocks = get_unsigned(reader, place, object, "blocks"),

@@ -512,8 +512,9 @@ static void trial_numbers_print(struct printer *printer, const struct trial *tri
 /* Is the evidence of a trial worth a line of its own beside its numbers? */
 static bool trial_explains(const struct trial *trial)
 {
-	return trial->evidence && !(trial->effect.known && (trial->verdict == VERDICT_FASTER || trial->verdict == VERDICT_SLOWER ||
-	                                                    trial->verdict == VERDICT_NO_EFFECT));
+	bool shown = (trial->verdict == VERDICT_FASTER && trial->effect.high < 0) ||
+	             (trial->verdict == VERDICT_SLOWER && trial->effect.low > 0) || trial->verdict == VERDICT_NO_EFFECT;
+	return trial->evidence && !(trial->effect.known && shown);
 }
 
 static const char *rung_evidence(struct arena *arena, enum rung rung, const char *evidence)
@@ -756,6 +757,9 @@ static void measured_print(struct printer *printer, const struct trial *trial)
 		          arena_printf(arena, "%s, %s, alpha %s, margin %s", effect_text(arena, &trial->effect),
 		                       trial->effect.population ? trial->effect.population : "as built",
 		                       fraction_text(arena, trial->alpha), fraction_text(arena, trial->margin)));
+	if (trial->p_adjusted > 0)
+		key_print(printer, 4, "p",
+		          arena_printf(arena, "%.2g for no difference, %.2g by Holm over the hypothesis", trial->p, trial->p_adjusted));
 	if (trial->baseline_ns > 0 && trial->candidate_ns > 0) {
 		char *text = arena_printf(arena, "%s -> %s per iteration", term_ns(arena, trial->baseline_ns),
 		                          term_ns(arena, trial->candidate_ns));

@@ -1,7 +1,7 @@
 /* From samples to verdicts: pure, so an old run can be judged again from the store.
  *
- * Every verdict on time is read off one interval [L, U] for theta = median ln(t_candidate / t_baseline) over blocks, and
- * nothing else, so the chance of any wrong verdict is at most the interval's alpha, whenever the measurement stopped.
+ * A trial's verdict on time is read off one interval [L, U] for theta = median ln(t_candidate / t_baseline) over blocks,
+ * and nothing else, so the chance of a wrong one is at most the interval's alpha, whenever the measurement stopped.
  * With D = ln(1 + margin), or the control's floor when that is larger:
  *
  *   -D < L and U < D, 0 outside   no effect: real, but negligible
@@ -13,6 +13,12 @@
  * The order matters: an interval that lies within (-D, D) never becomes "faster", however far from 0. measure stops by
  * the same rule (stat_decide); it knows the margin but not the floor, and a larger D only turns "faster" and "slower"
  * into "no effect" or leaves them as they are, never the other way round.
+ *
+ * The K measured trials of a hypothesis have intervals at alpha / K each. Their claims of a difference are then gated
+ * together: Holm (1979) over the always-valid p of "theta is 0". Whatever its interval says, a trial is faster or slower
+ * only if its adjusted p is at most alpha; and one that its interval leaves open is, if the adjusted p is at most alpha
+ * and the interval excludes harm (or gain) of D or more. So the chance that any trial of the hypothesis is called faster
+ * or slower although its theta is 0 is at most alpha, and apart from that so is the chance that any interval misses.
  *
  * A family's verdict claims no more than its trials do:
  *
@@ -31,6 +37,7 @@
 #include "base/text.h"
 #include "stage/stages.h"
 
+#include <float.h>
 #include <math.h>
 
 enum { BLOCKS_SEARCHED = 1000 };
@@ -70,7 +77,9 @@ static const char *time_text(struct arena *arena, double ns)
 
 /* ---- the effect ------------------------------------------------------------------------------------------------------ */
 
-static struct effect effect_of(const struct measurement *measurement, bool all, double *ret_floor, uint64_t floor_seed)
+/* `ret_floor` and `ret_p` may be NULL. */
+static struct effect effect_of(const struct measurement *measurement, bool all, double *ret_floor, uint64_t floor_seed,
+                               double *ret_p)
 {
 	struct effect effect = {.population = "as built", .low = -INFINITY, .high = INFINITY};
 	struct arena scratch;
@@ -86,6 +95,9 @@ static struct effect effect_of(const struct measurement *measurement, bool all, 
 		effect.known = true;
 		effect.theta = cseq_median(&cseq);
 		cseq_interval(&cseq, &effect.low, &effect.high);
+		/* Evidence for the other direction than the effect's is none for the effect. Above 0: 0 means "not measured". */
+		if (ret_p)
+			*ret_p = effect.theta * cseq.lean > 0 ? fmax(cseq_p(&cseq), DBL_MIN) : 1;
 	}
 	cseq_release(&cseq);
 	if (ret_floor)
@@ -102,7 +114,7 @@ void judge_control(struct session *session, const struct measurement *measuremen
 	struct control control = {.pairs = (uint32_t)measurement->pairs.count,
 	                          .blocks = measurement->blocks,
 	                          .seconds = measurement->elapsed_s};
-	control.effect = effect_of(measurement, false, &control.floor, measurement->plan.seed);
+	control.effect = effect_of(measurement, false, &control.floor, measurement->plan.seed, NULL);
 	control.done = control.effect.known;
 	control.quiet = control.done && !(control.effect.high < 0 || control.effect.low > 0);
 	if (!control.done)
@@ -185,7 +197,7 @@ static const char *trial_suffix(struct arena *arena, const struct measurement *m
 {
 	const char *text = "";
 	if (trial->excluded_pairs) {
-		struct effect all = effect_of(measurement, true, NULL, 0);
+		struct effect all = effect_of(measurement, true, NULL, 0, NULL);
 		text = arena_printf(arena, "; %u pairs left out as migrated or preempted (with them %s)", trial->excluded_pairs,
 		                    effect_text(arena, &all));
 	}
@@ -236,7 +248,8 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 {
 	struct arena *arena = &session->arena;
 	trial->rung = RUNG_TIME;
-	trial->effect = effect_of(measurement, false, NULL, 0);
+	trial->p = trial->p_adjusted = 0;
+	trial->effect = effect_of(measurement, false, NULL, 0, &trial->p);
 	trial->pairs = (uint32_t)measurement->pairs.count;
 	trial->excluded_pairs = (uint32_t)pairs_excluded_count(&measurement->pairs);
 	trial->blocks = measurement->blocks;
@@ -261,6 +274,67 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 	}
 }
 
+/* ---- Holm's gate ----------------------------------------------------------------------------------------------------- */
+
+static double trial_margin(const struct trial *trial)
+{
+	return fmax(log1p(trial->margin), trial->control.floor);
+}
+
+static const char *holm_text(struct arena *arena, const struct trial *trial, size_t count)
+{
+	return arena_printf(arena, "p %.2g, adjusted %.2g for %zu trial%s by Holm", trial->p, trial->p_adjusted, count,
+	                    count == 1 ? "" : "s");
+}
+
+static void trial_gate(struct arena *arena, struct trial *trial, double alpha, size_t count)
+{
+	const struct effect *effect = &trial->effect;
+	double margin = trial_margin(trial);
+	bool differs = trial->verdict == VERDICT_FASTER || trial->verdict == VERDICT_SLOWER;
+	bool passes = trial->p_adjusted <= alpha;
+	bool open = trial->verdict == VERDICT_INCONCLUSIVE && (!trial->control.done || trial->control.quiet);
+	if (differs && !passes) {
+		trial->verdict = VERDICT_INCONCLUSIVE;
+		trial->evidence = arena_printf(arena, "%s, but among the trials of this hypothesis that may be chance: %s",
+		                               effect_text(arena, effect), holm_text(arena, trial, count));
+	} else if (open && passes && (effect->theta < 0 ? effect->high < margin : effect->low > -margin)) {
+		trial->verdict = effect->theta < 0 ? VERDICT_FASTER : VERDICT_SLOWER;
+		trial->evidence = arena_printf(arena,
+		                               "%s in time, %u pairs in %u blocks of fresh processes; the difference is certain (%s), "
+		                               "the interval, which holds for all trials at once, does not yet exclude 0",
+		                               effect_text(arena, effect), trial->pairs, trial->blocks,
+		                               holm_text(arena, trial, count));
+	}
+}
+
+/* All measured trials of one hypothesis, those under other configurations too: their alphas were one. Trials that were
+ * planned but never measured count as p = 1. */
+static void hypothesis_gate(struct session *session, const struct hypothesis *hypothesis)
+{
+	struct trial_list measured = {0};
+	struct arena scratch;
+	arena_init(&scratch);
+	double planned = 0, alpha = session->run.alpha;
+	for (size_t i = 0; i < session->run.trials.count; i++) {
+		struct trial *trial = session->run.trials.at[i];
+		if (trial->hypothesis != hypothesis || trial->rung != RUNG_TIME || !(trial->p > 0) || !(trial->alpha > 0))
+			continue;
+		list_push(&scratch, &measured, trial);
+		planned = fmax(planned, round(alpha / trial->alpha));
+	}
+	size_t count = measured.count > (size_t)planned ? measured.count : (size_t)planned;
+	double *p = arena_alloc(&scratch, (count + 1) * sizeof *p), *adjusted = arena_alloc(&scratch, (count + 1) * sizeof *p);
+	for (size_t i = 0; i < count; i++)
+		p[i] = i < measured.count ? measured.at[i]->p : 1;
+	stat_holm(p, count, adjusted);
+	for (size_t i = 0; i < measured.count; i++) {
+		measured.at[i]->p_adjusted = adjusted[i];
+		trial_gate(&session->arena, measured.at[i], alpha, count);
+	}
+	arena_release(&scratch);
+}
+
 /* ---- family ---------------------------------------------------------------------------------------------------------- */
 
 enum { VERDICTS = VERDICT_FAILED + 1 };
@@ -280,7 +354,7 @@ static struct tally family_tally(const struct family *family)
 		const struct trial *trial = family->trials.at[i];
 		tally.of[trial->verdict]++;
 		bool open = trial->verdict == VERDICT_INCONCLUSIVE || trial->verdict == VERDICT_NONE;
-		double margin = fmax(log1p(trial->margin), trial->control.floor);
+		double margin = trial_margin(trial);
 		if (open && !(trial->effect.known && trial->effect.high < margin))
 			tally.may_be_slower++;
 		if (trial->effect.known) {
@@ -380,6 +454,8 @@ void judge_families(struct session *session)
 {
 	struct run *run = &session->run;
 	run->families = (struct family_list){0};
+	for (size_t i = 0; i < run->hypotheses.count; i++)
+		hypothesis_gate(session, run->hypotheses.at[i]);
 	for (size_t i = 0; i < run->trials.count; i++) {
 		struct family *family = family_of(session, run->trials.at[i]);
 		list_push(&session->arena, &family->trials, run->trials.at[i]);

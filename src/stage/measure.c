@@ -399,34 +399,6 @@ static bool block_pairs(struct engine *engine)
 
 /* ---- deciding ----------------------------------------------------------------------------------------------------------- */
 
-static bool ratios_stationary(const double *ratios, size_t count, double alpha)
-{
-	struct cseq part[2];
-	double low[2], high[2];
-	for (int i = 0; i < 2; i++)
-		cseq_init(&part[i], alpha);
-	for (size_t i = 0; i < count; i++)
-		if (!cseq_add(&part[i >= count / 3], ratios[i]))
-			break;
-	for (int i = 0; i < 2; i++) {
-		cseq_interval(&part[i], &low[i], &high[i]);
-		cseq_release(&part[i]);
-	}
-	return !(high[0] < low[1] || high[1] < low[0]);
-}
-
-static bool engine_stationary(struct engine *engine)
-{
-	const struct pair_list *pairs = &engine->measurement->pairs;
-	struct arena scratch;
-	arena_init(&scratch);
-	double *ratios = arena_alloc(&scratch, pairs->count * sizeof *ratios);
-	size_t count = pairs_block_ratios(pairs, false, ratios);
-	bool stationary = ratios_stationary(ratios, count, engine->measurement->plan.alpha);
-	arena_release(&scratch);
-	return stationary;
-}
-
 /* Adds the block that `first_pair` begins, and looks whether it decides. */
 static void block_judge(struct engine *engine, size_t first_pair)
 {
@@ -444,7 +416,7 @@ static void block_judge(struct engine *engine, size_t first_pair)
 	}
 	double low, high;
 	cseq_interval(&engine->cseq, &low, &high);
-	if (stat_decide(low, high, engine->margin) != DECISION_OPEN && engine_stationary(engine))
+	if (stat_decide(low, high, engine->margin) != DECISION_OPEN && pairs_stationary(&measurement->pairs, measurement->plan.alpha))
 		engine_stop(engine, STOP_DECIDED);
 }
 
@@ -492,7 +464,7 @@ static enum status engine_run(struct engine *engine)
 		engine_block(engine);
 	host_cpu_return(&affinity);
 	measurement->elapsed_s = proc_now() - engine->started;
-	measurement->stationary = engine_stationary(engine);
+	measurement->stationary = pairs_stationary(&measurement->pairs, measurement->plan.alpha);
 	note_disturbance(engine, disturbance);
 	for (unsigned i = 0; i < 2 && engine->session->workdir; i++)
 		unlink(arena_printf(&engine->block_arena, "%s/pair%u", engine->session->workdir, i));

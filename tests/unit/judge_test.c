@@ -306,6 +306,107 @@ static void families_are_hypothesis_and_configuration(void **state)
 	assert_int_equal(session->run.families.count, 3);
 }
 
+/* ---- Holm's gate ------------------------------------------------------------------------------------------------------- */
+
+/* A trial of `h` whose `n` blocks are `below` times about -3 %, else `above_theta`. */
+static struct trial *gated(struct session *session, const struct hypothesis *h, unsigned n, unsigned below,
+                           double above_theta, double alpha)
+{
+	struct measurement measurement = samples(session, n, 0, 0);
+	for (size_t i = 0; i < measurement.pairs.count; i++) {
+		struct pair *pair = &measurement.pairs.at[i];
+		double theta = pair->block < below ? -0.03 - 1e-5 * pair->block : above_theta + 1e-5 * pair->block;
+		pair->candidate_ns = (uint64_t)((double)pair->baseline_ns * exp(theta));
+	}
+	measurement.plan.alpha = alpha;
+	measurement.stop = STOP_BUDGET;
+	struct control control = {.done = true, .quiet = true, .floor = 0.001};
+	struct trial *trial = arena_new(&session->arena, struct trial);
+	trial->hypothesis = h;
+	trial->config = (struct build_config){"gcc-12", "-O2"};
+	trial->control = control;
+	judge_trial(session, &measurement, &control, trial);
+	list_push(&session->arena, &session->run.trials, trial);
+	return trial;
+}
+
+/* The counts (of `n` blocks, so many below 0) whose p lies in (low, high]. */
+static void find_p(double low, double high, unsigned *ret_n, unsigned *ret_below)
+{
+	for (unsigned n = 30; n < 200; n++)
+		for (unsigned below = n / 2 + 1; below < n; below++) {
+			/* p is the least over time: with the low ones first, the evidence is strongest when they have all come. */
+			double p = exp(-cseq_log_m(n, below));
+			double first = exp(-cseq_log_m(below, below));
+			if (p > low && p <= high && first <= high) {
+				*ret_n = n;
+				*ret_below = below;
+				return;
+			}
+		}
+	fail();
+}
+
+static void holm_decides_what_the_interval_leaves_open(void **state)
+{
+	struct session *session = *state;
+	struct hypothesis h = {.id = "h"};
+	list_push(&session->arena, &session->run.hypotheses, &h);
+	session->run.alpha = 0.01;
+	unsigned n = 0, below = 0;
+	find_p(0.006, 0.01, &n, &below);
+	/* Beside a trial that is beyond doubt, alpha itself is left for the other one; its own interval has alpha / 2. */
+	struct trial *sure = gated(session, &h, 60, 60, 0, 0.005);
+	struct trial *other = gated(session, &h, n, below, 0.002, 0.005);
+	assert_int_equal(sure->verdict, VERDICT_FASTER);
+	assert_int_equal(other->verdict, VERDICT_INCONCLUSIVE);
+	assert_true(other->effect.low < 0 && other->effect.high > 0);
+	judge_families(session);
+	NEAR(sure->p_adjusted, 2 * sure->p, 1e-15);
+	assert_true(other->p_adjusted <= 0.01);
+	assert_int_equal(other->verdict, VERDICT_FASTER);
+	HAS(other->evidence, "for 2 trials by Holm");
+	assert_int_equal(session->run.families.at[0].verdict, VERDICT_FASTER);
+	const char *evidence = other->evidence;
+	judge_families(session); /* once more changes nothing */
+	assert_string_equal(other->evidence, evidence);
+
+	/* A third trial was planned (alpha / 3) though never measured: it counts. */
+	session->run.trials.count = 0;
+	sure = gated(session, &h, 60, 60, 0, 0.01 / 3);
+	judge_families(session);
+	NEAR(sure->p_adjusted, 3 * sure->p, 1e-15);
+
+	/* While harm beyond the margin is not excluded, nothing is claimed. */
+	session->run.trials.count = 0;
+	gated(session, &h, 60, 60, 0, 0.005);
+	other = gated(session, &h, n, below, 0.02, 0.005);
+	judge_families(session);
+	assert_int_equal(other->verdict, VERDICT_INCONCLUSIVE);
+
+	/* "Faster" that the others' number makes too likely by chance is taken back: here alpha was not divided. */
+	session->run.trials.count = 0;
+	struct trial *weak = gated(session, &h, 20, 20, 0, 0.01);
+	assert_int_equal(weak->verdict, VERDICT_FASTER);
+	for (int i = 0; i < 9; i++)
+		gated(session, &h, 40, 20, 0.03, 0.01);
+	judge_families(session);
+	assert_int_equal(weak->verdict, VERDICT_INCONCLUSIVE);
+	HAS(weak->evidence, "may be chance");
+}
+
+/* Evidence that leaned to the other side first is none for the effect. */
+static void p_follows_the_effects_direction(void **state)
+{
+	struct session *session = *state;
+	struct measurement measurement = samples(session, 60, 0, 0);
+	for (size_t i = 0; i < measurement.pairs.count; i++)
+		measurement.pairs.at[i].candidate_ns = measurement.pairs.at[i].block < 25 ? 900000 : 1100000;
+	struct trial trial = judged(session, &measurement, 0);
+	assert_true(trial.effect.theta > 0);
+	assert_true(trial.p == 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +418,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(block_without_clean_pairs_is_taken_whole, setup, teardown),
 	    cmocka_unit_test_setup_teardown(pairs_of_one_block_are_one_value, setup, teardown),
 	    cmocka_unit_test_setup_teardown(control_is_quiet_or_not, setup, teardown),
+	    cmocka_unit_test_setup_teardown(holm_decides_what_the_interval_leaves_open, setup, teardown),
+	    cmocka_unit_test_setup_teardown(p_follows_the_effects_direction, setup, teardown),
 	    cmocka_unit_test_setup_teardown(family_claims_no_more_than_its_trials, setup, teardown),
 	    cmocka_unit_test_setup_teardown(families_are_hypothesis_and_configuration, setup, teardown),
 	};

@@ -72,7 +72,8 @@ static struct pair pair_at(uint32_t index)
 {
 	return (struct pair){.block = index / 10, .index = index % 10, .candidate_first = index % 3 == 0, .iterations = 1000,
 	                     .baseline_ns = 100000 + index, .candidate_ns = UINT64_C(5000000000) + index,
-	                     .baseline_flags = PAIR_MIGRATED, .candidate_flags = index & 1 ? PAIR_PAGE_FAULT : 0};
+	                     .baseline_flags = PAIR_MIGRATED, .candidate_flags = index & 1 ? PAIR_PAGE_FAULT : 0,
+	                     .layout = index / 10 ? UINT64_C(0x7123456789abcdef) + index : 0};
 }
 
 static void test_keeps_what_was_put(void **state)
@@ -118,6 +119,7 @@ static void test_keeps_what_was_put(void **state)
 		assert_int_equal(pairs.at[i].candidate_ns, want.candidate_ns);
 		assert_int_equal(pairs.at[i].baseline_flags, want.baseline_flags);
 		assert_int_equal(pairs.at[i].candidate_flags, want.candidate_flags);
+		assert_true(pairs.at[i].layout == want.layout);
 	}
 	assert_int_equal(store_pairs_get(store, &f->arena, "20261201-101500-aaaa", "t1", true, &pairs, &err), ST_OK);
 	assert_int_equal(pairs.count, 5);
@@ -394,8 +396,78 @@ static void test_migrates_from_the_start(void **state)
 	sqlite3_exec(db, "SELECT count(*) FROM of_others", version_callback, &others, NULL);
 	sqlite3_close(db);
 	assert_int_equal(version, store_schema_version());
-	assert_int_equal(strict, 6);
+	assert_int_equal(strict, 7);
 	assert_int_equal(others, 0);
+}
+
+/* A file of schema 2, before plans were kept: its samples stay, as built, and no measurement is known of them. */
+static void test_migrates_from_schema_2(void **state)
+{
+	struct fixture *f = *state;
+	struct err err = ERR_INIT;
+	store_close(opened(f->path));
+	sql(f->path, "DROP TABLE measurement; ALTER TABLE sample DROP COLUMN layout; PRAGMA user_version = 2;"
+	             "INSERT INTO run (key, id, started, command, state, seconds, head)"
+	             " VALUES (7, 'old', '2026-12-01T10:15:00Z', 'assay audit', 'done', 1.5, '{}');"
+	             "INSERT INTO sample VALUES (7, 't1', 0, 3, 4, 1, 1000, 111, 222, 0, 4), (7, 't1', 1, 0, 0, 0, 1, 2, 3, 0, 0)");
+	struct store *store = opened(f->path);
+	struct pair_list pairs;
+	assert_int_equal(store_pairs_get(store, &f->arena, "old", "t1", 0, &pairs, &err), ST_OK);
+	assert_int_equal(pairs.count, 1);
+	assert_int_equal(pairs.at[0].block, 3);
+	assert_int_equal(pairs.at[0].candidate_ns, 222);
+	assert_int_equal(pairs.at[0].layout, 0);
+	struct measurement measurement;
+	bool ended = true;
+	assert_int_equal(store_measurement_get(store, &f->arena, "old", "t1", 0, &measurement, &ended, &err), ST_OK);
+	assert_false(ended);
+	store_close(store);
+}
+
+/* Bit for bit: a verdict is computed from it again. */
+static void test_keeps_plan_and_outcome(void **state)
+{
+	struct fixture *f = *state;
+	struct err err = ERR_INIT;
+	struct store *store = opened(f->path);
+	run_put(store, "r", "unfinished");
+	struct measurement put = {
+		.plan = {.seed = UINT64_C(0xfedcba9876543210), .alpha = 0.01 / 3, .margin = 0.1 / 7, .budget_s = 1e-2 / 3,
+		         .sample_target_ns = 200000, .pairs_per_block = 5, .cpu = CPU_ANY, .layouts = 16},
+		.stop = STOP_FAILED, .failure = "the candidate failed", .candidate_failed = true, .iterations = 77,
+		.bytes_per_iteration = 4096, .measured_s = 1.0 / 3, .elapsed_s = 2.0 / 3};
+	bool ended = true;
+	struct measurement got;
+	assert_int_equal(store_measurement_put(store, "r", "t1", 2, &put, false, &err), ST_OK);
+	assert_int_equal(store_measurement_get(store, &f->arena, "r", "t1", 2, &got, &ended, &err), ST_OK);
+	assert_false(ended);
+	for (uint32_t i = 0; i < 25; i++) {
+		struct pair pair = pair_at(i);
+		assert_int_equal(store_pair_put(store, "r", "t1", 2, &pair, &err), ST_OK);
+	}
+	assert_int_equal(store_measurement_put(store, "r", "t1", 2, &put, true, &err), ST_OK);
+	store_close(store);
+	store = opened(f->path);
+	assert_int_equal(store_measurement_get(store, &f->arena, "r", "t1", 2, &got, &ended, &err), ST_OK);
+	assert_true(ended);
+	assert_true(got.plan.seed == put.plan.seed);
+	assert_true(got.plan.alpha == put.plan.alpha && got.plan.margin == put.plan.margin);
+	assert_true(got.plan.budget_s == put.plan.budget_s);
+	assert_int_equal(got.plan.sample_target_ns, 200000);
+	assert_int_equal(got.plan.pairs_per_block, 5);
+	assert_int_equal(got.plan.cpu, CPU_ANY);
+	assert_int_equal(got.plan.layouts, 16);
+	assert_int_equal(got.stop, STOP_FAILED);
+	assert_string_equal(got.failure, "the candidate failed");
+	assert_true(got.candidate_failed);
+	assert_int_equal(got.iterations, 77);
+	assert_int_equal(got.bytes_per_iteration, 4096);
+	assert_true(got.measured_s == put.measured_s && got.elapsed_s == put.elapsed_s);
+	assert_int_equal(got.pairs.count, 25);
+	assert_int_equal(got.blocks, 3);
+	assert_int_equal(store_measurement_get(store, &f->arena, "r", "t1", 1, &got, &ended, &err), ST_OK);
+	assert_false(ended);
+	store_close(store);
 }
 
 static void test_two_programs_make_it_at_once(void **state)
@@ -466,6 +538,8 @@ int main(void)
 		TEST(test_damage_inside_is_one_sentence),
 		TEST(test_newer_file_is_refused),
 		TEST(test_migrates_from_the_start),
+		TEST(test_migrates_from_schema_2),
+		TEST(test_keeps_plan_and_outcome),
 		TEST(test_two_programs_make_it_at_once),
 		TEST(test_unwritable_folder_is_one_sentence),
 		TEST(test_default_path),
