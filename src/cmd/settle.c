@@ -628,12 +628,7 @@ static enum status trial_time(struct ladder *ladder, const struct site *site, st
 {
 	struct session *session = ladder->session;
 	double started = proc_now();
-	/* Counts first: what explains a time is wanted whatever the time will say, and it must not run beside it. */
-	enum status status = count(session, &site->baseline->variant, &site->candidate, &trial->params,
-	                           ladder->options->budget_s, &trial->counters, err);
-	if (status != ST_OK)
-		return status;
-	status = control_get(ladder, site, trial, &trial->control, err);
+	enum status status = control_get(ladder, site, trial, &trial->control, err);
 	if (status != ST_OK)
 		return status;
 	trial->alpha = alpha;
@@ -651,7 +646,17 @@ static enum status trial_time(struct ladder *ladder, const struct site *site, st
 	judge_trial(session, &measurement, &trial->control, trial);
 	trial->rung = RUNG_TIME;
 	trial_step(ladder, trial, RUNG_TIME, STEP_SETTLED, started, trial->evidence);
-	return measurement.stop == STOP_INTERRUPTED ? err_set(err, ST_INTERRUPTED, "interrupted") : ST_OK;
+	if (measurement.stop == STOP_INTERRUPTED)
+		return err_set(err, ST_INTERRUPTED, "interrupted");
+	/* Last: counts explain a time and never decide it, so they neither delay nor endanger the verdict. */
+	struct err trouble = ERR_INIT;
+	status = count(session, &site->baseline->variant, &site->candidate, &trial->params, ladder->options->budget_s,
+	               &trial->counters, &trouble);
+	if (status == ST_INTERRUPTED)
+		return err_set(err, ST_INTERRUPTED, "interrupted");
+	if (status != ST_OK)
+		session_note(session, trial->id, "no counters: %s", trouble.text);
+	return ST_OK;
 }
 
 /* The rungs that depend on parameters. ST_INTERRUPTED ends the run; the trial is kept either way. */
