@@ -1,7 +1,7 @@
 /* The ladder of proof. One hypothesis after another:
  *
  *   built ─▶ tokens ─▶ code ─▶ intent        once for each workload and build configuration (struct site)
- *         ─▶ outputs ─▶ time (with control)  once more for each combination of the workload's parameters
+ *         ─▶ reach ─▶ outputs ─▶ time (with control)  once more for each combination of the workload's parameters
  *
  * The family (all trials of a hypothesis) is fixed after the first half, before any sample is taken: each of the K
  * trials that go on to the time rung gets alpha / K, so the chance that any interval of the family misses is at most
@@ -492,6 +492,35 @@ static enum status site_climb(struct ladder *ladder, struct site *site, const st
 
 /* ---- the rungs of a trial --------------------------------------------------------------------------------------- */
 
+static enum status trial_reach(struct ladder *ladder, const struct site *site, struct trial *trial, double alpha,
+                               bool *ret_go_on, struct err *err)
+{
+	double started = proc_now();
+	struct reach_result result = {0};
+	enum candidate_kind kind = site->hypothesis->kind;
+	enum status status = reach_find(ladder->session, &site->baseline->variant, &site->candidate, &trial->params,
+	                                &trial->code, kind == CANDIDATE_PATCH || kind == CANDIDATE_DEFINE, alpha,
+	                                ladder->options->margin, ladder->options->budget_s, &result, err);
+	if (status != ST_OK)
+		return status;
+	trial->reach = result.reach;
+	*ret_go_on = true;
+	switch (result.verdict) {
+	case REACH_PASSED:
+		trial_step(ladder, trial, RUNG_REACH, STEP_PASSED, started, result.text);
+		break;
+	case REACH_UNKNOWN:
+		trial_step(ladder, trial, RUNG_REACH, STEP_SKIPPED, started, result.text);
+		break;
+	case REACH_NOT_REACHED:
+	case REACH_CANNOT_MATTER:
+		trial_settle(ladder, trial, RUNG_REACH, VERDICT_NOT_REACHED, started, result.text);
+		*ret_go_on = ladder->options->measure_anyway;
+		break;
+	}
+	return ST_OK;
+}
+
 static enum status trial_outputs(struct ladder *ladder, const struct site *site, struct trial *trial, bool *ret_go_on,
                                  struct err *err)
 {
@@ -666,12 +695,18 @@ static enum status trial_climb(struct ladder *ladder, const struct site *site, s
 	struct err trouble = ERR_INIT;
 	enum status status = ST_OK;
 	bool go_on = true;
-	trial_step(ladder, trial, RUNG_REACH, STEP_SKIPPED, 0, "not available yet: shares of time are not sampled");
-	if (trial_stops_before(ladder, trial, RUNG_OUTPUTS))
+	if (trial_stops_before(ladder, trial, RUNG_REACH))
 		return ST_OK;
 	double started = proc_now();
-	enum rung rung = RUNG_OUTPUTS;
-	status = trial_outputs(ladder, site, trial, &go_on, &trouble);
+	enum rung rung = RUNG_REACH;
+	status = trial_reach(ladder, site, trial, alpha, &go_on, &trouble);
+	if (status == ST_OK && (!go_on || trial_stops_before(ladder, trial, RUNG_OUTPUTS)))
+		return ST_OK;
+	if (status == ST_OK) {
+		started = proc_now();
+		rung = RUNG_OUTPUTS;
+		status = trial_outputs(ladder, site, trial, &go_on, &trouble);
+	}
 	if (status == ST_OK && go_on && !trial_stops_before(ladder, trial, RUNG_TIME)) {
 		started = proc_now();
 		rung = RUNG_TIME;

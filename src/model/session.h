@@ -22,6 +22,7 @@ struct session {
 	struct progress progress;
 	const volatile sig_atomic_t *interrupted; /* never NULL; non-zero: stop soon, keep what is done */
 	unsigned jobs;       /* processes for scan and build, at least 1 */
+	struct reach_cache *reach; /* what stage/reach.c has learnt of programs; NULL: nothing yet */
 	const char *workdir; /* absolute: private copies, objects, programs; removed at the end */
 	int workdir_lock;    /* with workdir, when build made it: a descriptor, -1 for none */
 };

@@ -5,6 +5,7 @@
 #include "model/difference.h"
 #include "model/hypothesis.h"
 #include "model/project.h"
+#include "model/reach.h"
 #include "model/sample.h"
 #include "model/variant.h"
 
@@ -78,6 +79,7 @@ struct trial {
 	struct step_list steps;
 	struct token_difference tokens;
 	struct code_difference code;
+	struct reach reach;
 	struct effect effect;
 	double alpha, margin; /* that were used for the effect */
 	double p;          /* always-valid, for "the median is 0" (base/stat.h); 0: not measured */

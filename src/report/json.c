@@ -196,6 +196,21 @@ static json_t *named_changes_json(const struct named_change_list *list)
 	return array;
 }
 
+static json_t *reach_json(const struct reach *reach)
+{
+	if (!reach->counted && !reach->sampled)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "executed", reach->counted ? json_boolean(reach->executed) : json_null());
+	put(object, "instruction_share", reach->counted ? real_json(reach->instruction_share) : json_null());
+	put(object, "samples", count_json(reach->samples));
+	put(object, "time_share", reach->sampled ? real_json(reach->time_share) : json_null());
+	put(object, "time_share_at_most", reach->sampled ? real_json(reach->time_share_high) : json_null());
+	put(object, "gain_at_most", reach->bounded ? real_json(reach->gain_most) : json_null());
+	put(object, "loss_at_most", reach->bounded ? real_json(reach->loss_most) : json_null());
+	return object;
+}
+
 static json_t *code_json(const struct code_difference *code)
 {
 	if (code->units == 0 && !code->differ)
@@ -290,6 +305,7 @@ static json_t *trial_json(const struct trial *trial)
 	put(object, "steps", steps);
 	put(object, "tokens", tokens_json(&trial->tokens));
 	put(object, "code", code_json(&trial->code));
+	put(object, "reach", reach_json(&trial->reach));
 	put(object, "repeat", text_json(trial->repeat));
 	put(object, "seconds", real_json(trial->seconds));
 	return object;
@@ -857,6 +873,33 @@ static const struct hypothesis *hypothesis_named(const struct reader *reader, co
 	return NULL;
 }
 
+/* A share that is null is not known. */
+static bool share_get(const struct reader *reader, const struct place *place, json_t *object, const char *key,
+                      double *ret_share)
+{
+	double share = get_real(reader, place, object, key, -1);
+	*ret_share = share >= 0 ? share : 0;
+	return share >= 0;
+}
+
+static struct reach reach_get(const struct reader *reader, const struct place *place, json_t *trial)
+{
+	struct place at = {.up = place, .name = "reach"};
+	/* Records of the first version have none. */
+	json_t *object = json_object_get(trial, "reach") ? get_object(reader, place, trial, "reach", true) : NULL;
+	struct reach reach = {0};
+	if (!object)
+		return reach;
+	reach.executed = json_is_true(json_object_get(object, "executed"));
+	reach.counted = share_get(reader, &at, object, "instruction_share", &reach.instruction_share);
+	reach.samples = get_unsigned(reader, &at, object, "samples");
+	reach.sampled = share_get(reader, &at, object, "time_share", &reach.time_share);
+	share_get(reader, &at, object, "time_share_at_most", &reach.time_share_high);
+	reach.bounded = share_get(reader, &at, object, "gain_at_most", &reach.gain_most);
+	share_get(reader, &at, object, "loss_at_most", &reach.loss_most);
+	return reach;
+}
+
 static struct trial *trial_get(const struct reader *reader, const struct place *place, json_t *object,
                                const struct run *run)
 {
@@ -876,6 +919,7 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 		.steps = steps_get(reader, place, object),
 		.tokens = tokens_get(reader, place, object),
 		.code = code_get(reader, place, object),
+		.reach = reach_get(reader, place, object),
 		.effect = effect_get(reader, place, object, "effect"),
 		.alpha = get_real(reader, place, object, "alpha", 0),
 		.margin = get_real(reader, place, object, "margin", 0),

@@ -1,7 +1,7 @@
 /* The flow on one screen. Each stage is one file; stages never include each other, they meet in the model.
  *
  *   source ──scan──▶ findings ──hypothesize──▶ hypotheses ──build──▶ variants ──compare──▶ code differences
- *          ──outputs──▶ equal results? ──measure──▶ samples ──judge──▶ verdicts ──▶ report(run)
+ *          ──reach──▶ shares ──outputs──▶ equal results? ──measure──▶ samples ──judge──▶ verdicts ──▶ report(run)
  *
  * cmd/settle.c drives one trial up the ladder of proof (built, tokens, code, intent, reach, outputs, time) and stops
  * at the first rung that settles it. Every stage returns ST_OK when it did its work, whatever it found: a candidate
@@ -75,6 +75,26 @@ MUST_CHECK enum status compare_code(struct session *session, const struct varian
 /* Looks at the comments beside the changed lines. *ret_reason NULL: nothing says so. */
 MUST_CHECK enum status intent_find(struct session *session, const struct hypothesis *hypothesis,
                                    const char **ret_reason, struct err *err);
+
+/* ---- reach: does the workload run what changes? --------------------------------------------------------------- */
+enum reach_verdict {
+	REACH_PASSED,        /* it does, or nobody can tell: `text` says which */
+	REACH_NOT_REACHED,   /* it never executes what changes */
+	REACH_CANNOT_MATTER, /* it does, for so little time that neither direction can reach the margin */
+	REACH_UNKNOWN,       /* neither emulation nor sampling is to be had; `text` says why */
+};
+struct reach_result {
+	enum reach_verdict verdict;
+	const char *text; /* one sentence */
+	struct reach reach;
+};
+/* Counts which functions the baseline executes (callgrind) and samples where its time goes; a program's profile is kept
+ * for the session. The candidate is looked at only when the baseline's share is too small for the margin. `functions`
+ * false: the change is not confined to functions (other flags, another compiler), so that only shares are told. */
+MUST_CHECK enum status reach_find(struct session *session, const struct variant *baseline,
+                                  const struct variant *candidate, const struct binding_list *params,
+                                  const struct code_difference *code, bool functions, double alpha, double margin,
+                                  double timeout_s, struct reach_result *ret_result, struct err *err);
 
 /* ---- outputs: same results? --------------------------------------------------------------------------------- */
 enum outputs_verdict {
