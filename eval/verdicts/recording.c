@@ -4,12 +4,17 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VERSION = 1, COUNT_MAX = 100000000 };
+enum { VERSION = 2, COUNT_MAX = 100000000 };
 
-/* Recordings stay on the machine that they were made on: its byte order and layout of structs will do. */
+/* Recordings stay on the machine that they were made on, so its byte order will do; but struct pair may change. */
+struct file_pair {
+	uint32_t block, index, baseline_flags, candidate_flags;
+	uint64_t layout, candidate_first, iterations, baseline_ns, candidate_ns;
+};
+
 struct file_head {
 	char magic[8];
-	uint32_t version, pair_bytes;
+	uint32_t version, unused_too;
 	char workload[16], load[8];
 	double effect_percent, seconds;
 	int32_t layout;
@@ -35,7 +40,6 @@ enum status recording_write(const char *path, const struct recording *recording,
 {
 	struct file_head head = {
 	    .version = VERSION,
-	    .pair_bytes = sizeof(struct pair),
 	    .effect_percent = recording->effect_percent,
 	    .seconds = recording->seconds,
 	    .layout = recording->layout,
@@ -58,7 +62,13 @@ enum status recording_write(const char *path, const struct recording *recording,
 	FILE *file = fopen(partial, "we");
 	bool good = file && fwrite(&head, sizeof head, 1, file) == 1;
 	if (good) {
-		fwrite(recording->pairs.at, sizeof(struct pair), recording->pairs.count, file);
+		for (size_t i = 0; i < recording->pairs.count; i++) {
+			const struct pair *pair = &recording->pairs.at[i];
+			struct file_pair record = {pair->block,  pair->index,           pair->baseline_flags, pair->candidate_flags,
+			                           pair->layout, pair->candidate_first, pair->iterations,     pair->baseline_ns,
+			                           pair->candidate_ns};
+			fwrite(&record, sizeof record, 1, file);
+		}
 		fwrite(recording->stamps.at, sizeof(double), recording->stamps.count, file);
 		for (int i = 0; i < 2; i++)
 			fwrite(recording->samples[i].at, sizeof(struct timed), recording->samples[i].count, file);
@@ -94,8 +104,7 @@ enum status recording_read(struct arena *arena, const char *path, struct recordi
 		return err_errno(err, errno, "can't read the recording %s", path);
 	struct file_head head;
 	bool good = fread(&head, sizeof head, 1, file) == 1 && memcmp(head.magic, magic, sizeof magic) == 0 &&
-	            head.version == VERSION && head.pair_bytes == sizeof(struct pair) &&
-	            memchr(head.workload, '\0', sizeof head.workload) && memchr(head.load, '\0', sizeof head.load);
+	            head.version == VERSION && memchr(head.workload, '\0', sizeof head.workload) && memchr(head.load, '\0', sizeof head.load);
 	if (good) {
 		*ret_recording = (struct recording){
 		    .effect_percent = head.effect_percent,
@@ -110,7 +119,20 @@ enum status recording_read(struct arena *arena, const char *path, struct recordi
 		};
 		memcpy(ret_recording->workload, head.workload, sizeof head.workload);
 		memcpy(ret_recording->load, head.load, sizeof head.load);
-		ret_recording->pairs.at = array_read(arena, file, head.pairs, sizeof(struct pair), &good);
+		const struct file_pair *records = array_read(arena, file, head.pairs, sizeof *records, &good);
+		ret_recording->pairs.at = arena_alloc(arena, (good ? head.pairs + 1 : 1) * sizeof(struct pair));
+		for (size_t i = 0; good && i < head.pairs; i++)
+			ret_recording->pairs.at[i] = (struct pair){
+			    .block = records[i].block,
+			    .index = records[i].index,
+			    .layout = records[i].layout,
+			    .candidate_first = records[i].candidate_first,
+			    .iterations = records[i].iterations,
+			    .baseline_ns = records[i].baseline_ns,
+			    .candidate_ns = records[i].candidate_ns,
+			    .baseline_flags = records[i].baseline_flags,
+			    .candidate_flags = records[i].candidate_flags,
+			};
 		ret_recording->stamps.at = array_read(arena, file, head.pairs, sizeof(double), &good);
 		ret_recording->pairs.count = ret_recording->stamps.count = good ? head.pairs : 0;
 		for (int i = 0; i < 2; i++) {

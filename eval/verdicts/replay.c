@@ -18,28 +18,11 @@ const char *const rule_names[RULES] = {
     [RULE_HYPERFINE] = "hyperfine's ratio ± sigma, whole processes",
 };
 
-const size_t prefix_runs[PREFIXES] = {3, 5, 7, 10, 15, 20, 30, 45, 70, 100, 150, 300};
+const size_t prefix_runs[PREFIXES] = {10, 15, 20, 30, 45, 70, 100, 150};
 
 static const double ALPHA = 0.01, MARGIN = 0.01, MARGIN_FINE = 0.001;
 
 /* ---- assay ------------------------------------------------------------------------------------------------------------- */
-
-/* As in measure: while the first third's interval and the rest's are apart, nothing is decided. */
-static bool stationary(const double *ratios, size_t count, double alpha)
-{
-	struct cseq part[2];
-	double low[2], high[2];
-	for (int i = 0; i < 2; i++)
-		cseq_init(&part[i], alpha);
-	for (size_t i = 0; i < count; i++)
-		if (!cseq_add(&part[i >= count / 3], ratios[i]))
-			break;
-	for (int i = 0; i < 2; i++) {
-		cseq_interval(&part[i], &low[i], &high[i]);
-		cseq_release(&part[i]);
-	}
-	return !(high[0] < low[1] || high[1] < low[0]);
-}
 
 static enum claim claim_of(enum stat_decision decision)
 {
@@ -79,7 +62,8 @@ enum claim replay_assay(const struct pair_list *pairs, double alpha, double marg
 			break;
 		cseq_interval(&cseq, ret_low, ret_high);
 		enum stat_decision decision = stat_decide(*ret_low, *ret_high, log1p(margin));
-		if (decision != DECISION_OPEN && stationary(ratios, block + 1, alpha))
+		struct pair_list so_far = {.at = pairs->at, .count = used};
+		if (decision != DECISION_OPEN && pairs_stationary(&so_far, alpha))
 			claim = claim_of(decision);
 	}
 	cseq_release(&cseq);
@@ -153,6 +137,7 @@ static void replay_interleaved(struct arena *arena, const struct recording *reco
 	for (size_t i = 0; i < pairs->count; i++)
 		whole.measured_s += 1e-9 * (double)(pairs->at[i].baseline_ns + pairs->at[i].candidate_ns);
 	replayed->blocks = (uint32_t)count;
+	replayed->failed = recording->stop == STOP_FAILED;
 	replayed->pairs = pairs->count;
 	replayed->pairs_excluded = pairs_excluded_count(pairs);
 	struct range range = sign_interval(ratios, count, 0.01);

@@ -29,8 +29,9 @@ struct outcome {
 	double wall_s;     /* of the recording, until the verdict */
 };
 
-/* hyperfine's and poop's rules after each side's first runs: what a shorter benchmark would have said. */
-enum { PREFIXES = 12 };
+/* hyperfine's rule after each side's first runs, of which hyperfine makes ten at least: what a shorter
+ * benchmark would have said. */
+enum { PREFIXES = 8 };
 extern const size_t prefix_runs[PREFIXES];
 
 struct replayed {
@@ -38,6 +39,7 @@ struct replayed {
 	struct outcome hyperfine_prefix[PREFIXES]; /* not present where the recording is shorter */
 	double estimate; /* median over all blocks, natural logarithm */
 	uint32_t blocks;
+	bool failed; /* the engine said that one of the programs fails */
 	size_t pairs, pairs_excluded;
 };
 
