@@ -791,9 +791,18 @@ bool loop_keeps(const struct loop *loop, struct ast_node *path)
 	}
 }
 
+static bool path_is_assigned(const struct loop *loop, struct ast_node *path)
+{
+	for (size_t i = 0; i < loop->writes.count; i++)
+		if (path_equal(loop->writes.at[i], path))
+			return true;
+	return false;
+}
+
 bool loop_same_place(const struct loop *loop, struct ast_node *lvalue)
 {
 	struct ast_node *node = ast_strip_casts(lvalue);
+	size_t operands = 0;
 	if (!node)
 		return false;
 	switch (node->kind) {
@@ -801,21 +810,25 @@ bool loop_same_place(const struct loop *loop, struct ast_node *lvalue)
 	case AST_CHAR:
 		return true;
 	case AST_REF:
-		if (!node->decl || loop_declares(loop, node->decl))
-			return false;
-		for (size_t i = 0; i < loop->writes.count; i++)
-			if (path_equal(loop->writes.at[i], node))
-				return false;
-		return true;
+		return node->decl && !loop_declares(loop, node->decl) && !path_is_assigned(loop, node);
 	case AST_MEMBER:
-		return loop_same_place(loop, child(node, 0));
+		operands = 1;
+		break;
 	case AST_SUBSCRIPT:
-		return loop_same_place(loop, child(node, 0)) && loop_same_place(loop, child(node, 1));
+	case AST_BINARY:
+		operands = 2;
+		break;
 	case AST_UNARY:
-		return (node->op == OP_DEREF || node->op == OP_ADDRESS) && loop_same_place(loop, child(node, 0));
+		operands = node->op == OP_DEREF || node->op == OP_ADDRESS;
+		break;
 	default:
-		return false;
+		break;
 	}
+	/* What leads to the place; the place itself may be assigned. */
+	for (size_t i = 0; i < operands; i++)
+		if (path_is_assigned(loop, child(node, i)) || !loop_same_place(loop, child(node, i)))
+			return false;
+	return operands > 0;
 }
 
 long long loop_bound(const struct loop *loop)
