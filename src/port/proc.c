@@ -70,7 +70,26 @@ const char *proc_describe(struct arena *arena, const struct proc_request *reques
 
 /* ---- in the child: only async-signal-safe calls from here to exec -------------------------------------------- */
 
-static void child_settle(int cpu, uint64_t memory_bytes, pid_t parent)
+enum { REALTIME_CHILD = 1, REALTIME_PARENT = 2 };
+
+/* The flag keeps the parent's priority from its children; only who is privileged may clear it, so it stays. */
+static bool parent_policy(int policy, int priority)
+{
+	struct sched_param param = {.sched_priority = priority};
+	return sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
+bool proc_realtime_enter(void)
+{
+	return parent_policy(SCHED_RR, REALTIME_PARENT);
+}
+
+void proc_realtime_leave(void)
+{
+	parent_policy(SCHED_OTHER, 0);
+}
+
+static void child_settle(int cpu, bool realtime, uint64_t memory_bytes, pid_t parent)
 {
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -87,6 +106,10 @@ static void child_settle(int cpu, uint64_t memory_bytes, pid_t parent)
 		CPU_ZERO(&set);
 		CPU_SET(cpu, &set);
 		sched_setaffinity(0, sizeof set, &set);
+	}
+	if (realtime) {
+		struct sched_param param = {.sched_priority = REALTIME_CHILD};
+		sched_setscheduler(0, SCHED_RR, &param); /* not allowed: it runs as everything else does */
 	}
 	if (memory_bytes) {
 		struct rlimit limit = {memory_bytes, memory_bytes};
@@ -114,7 +137,7 @@ struct child_fds {
 static _Noreturn void child_exec(const struct proc_request *request, char *const *argv, char *const *envp,
                                  struct child_fds fds, pid_t parent)
 {
-	child_settle(request->cpu, request->memory_bytes, parent);
+	child_settle(request->cpu, request->realtime, request->memory_bytes, parent);
 	/* Above the range that dup2() overwrites. */
 	int trouble = fcntl(fds.trouble, F_DUPFD_CLOEXEC, 16);
 	int command = fds.command >= 0 ? fcntl(fds.command, F_DUPFD_CLOEXEC, 16) : -1;
@@ -522,7 +545,7 @@ enum status proc_fork(int (*main_fn)(void *context, int in, int out), void *cont
 	fflush(NULL);
 	pid_t pid = fork();
 	if (pid == 0) {
-		child_settle(-1, memory_bytes, parent);
+		child_settle(-1, false, memory_bytes, parent);
 		int command = fcntl(fds.command, F_DUPFD_CLOEXEC, 16);
 		int reply = fcntl(fds.reply, F_DUPFD_CLOEXEC, 16);
 		child_place(fds.in, 0);

@@ -22,6 +22,7 @@ struct proc_request {
 	double timeout_s;         /* 0: none */
 	uint64_t memory_bytes;    /* address space; 0: unlimited */
 	int cpu;                  /* pinned to it; -1: not */
+	bool realtime;            /* SCHED_RR where that is allowed, so that neighbours don't run in between; else as always */
 	const volatile sig_atomic_t *interrupted; /* or NULL; non-zero: killed */
 };
 
@@ -73,6 +74,11 @@ MUST_CHECK enum status proc_wait_any(struct proc_child *const *children, size_t 
 const char *proc_child_said(struct arena *arena, struct proc_child *child, size_t lines);
 /* Kills it when it still runs, reaps it, closes everything. Twice does no harm. */
 void proc_child_end(struct proc_child *child);
+
+/* Raises this process above the children that are started with `realtime`, so that it can always stop them; false: not
+ * allowed. Undone by proc_realtime_leave(). */
+bool proc_realtime_enter(void);
+void proc_realtime_leave(void);
 
 /* Wall clock for time limits and elapsed times, in seconds since some fixed point. */
 double proc_now(void);

@@ -25,6 +25,7 @@ enum {
 	WARM_ROUNDS_MAX = 4,
 	CALIBRATION_TRIES = 4,
 	PAIRS_PER_BLOCK_MAX = 199,
+	BLOCKS_SPARE = 10,  /* that the rest of a budget is divided among when more than enough have been taken */
 	BLOCKS_WANTED = 30, /* that fit the budget, if pairs per block can make it so: 19 are the least that decide at 1 % */
 };
 
@@ -61,6 +62,7 @@ struct engine {
 	double margin; /* natural logarithm */
 	uint64_t prime, warm;
 	double iteration_s, start_s; /* the sides' mean; the cheapest start of a block so far */
+	double starts_wall_s, pairs_wall_s; /* of all blocks, with what they waited for the CPU */
 	uint32_t pairs_per_block;
 	unsigned first; /* BASELINE or CANDIDATE: of the current block, by coin */
 	bool sink_failed, copy_failed, done;
@@ -170,6 +172,7 @@ static bool side_start(struct engine *engine, struct side *side, const char *pro
 	struct proc_request request =
 	    workload_request(&engine->block_arena, program, engine->params, session->run.seed, "--serve", NULL);
 	request.cpu = measurement->plan.cpu >= 0 ? measurement->plan.cpu : -1;
+	request.realtime = true;
 	request.interrupted = session->interrupted;
 	const struct side *other = &engine->sides[side == &engine->sides[BASELINE] ? CANDIDATE : BASELINE];
 	double expected = side->start_s > 0 ? side->start_s : other->start_s, started = proc_now();
@@ -324,7 +327,11 @@ static void engine_choose_pairs(struct engine *engine, double start_s)
 	double sample_s = engine->iteration_s * (double)measurement->iterations;
 	double pair_s = 2 * (sample_s + engine->iteration_s * (double)engine->prime) + MESSAGES_S;
 	double wanted = ceil(engine->start_s / pair_s);
-	double affordable = floor((measurement->plan.budget_s / BLOCKS_WANTED - engine->start_s) / pair_s);
+	/* What fits the budget goes by what blocks really took, waiting for a busy CPU included. */
+	double block_share_s = fmax(engine_left(engine), 0) / fmax(BLOCKS_WANTED - (double)measurement->blocks, BLOCKS_SPARE);
+	double start_wall_s = fmax(engine->start_s, measurement->blocks ? engine->starts_wall_s / measurement->blocks : 0);
+	double pair_wall_s = fmax(pair_s, measurement->pairs.count ? engine->pairs_wall_s / (double)measurement->pairs.count : 0);
+	double affordable = floor((block_share_s - start_wall_s) / pair_wall_s);
 	/* An outlier among short samples shall not decide a block. */
 	double least = sample_s < 0.005 ? 3 : 1;
 	wanted = fmin(fmax(wanted, least), PAIRS_PER_BLOCK_MAX);
@@ -432,10 +439,13 @@ static void engine_block(struct engine *engine)
 	double warm_started = proc_now();
 	ready = ready && block_warm(engine);
 	start_s += proc_now() - warm_started;
+	engine->starts_wall_s += start_s;
 	if (ready)
 		engine_choose_pairs(engine, start_s);
+	double pairs_started = proc_now();
 	if (ready)
 		block_pairs(engine);
+	engine->pairs_wall_s += proc_now() - pairs_started;
 	block_end(engine);
 	block_judge(engine, first_pair);
 }
@@ -460,8 +470,11 @@ static enum status engine_run(struct engine *engine)
 	struct host_affinity affinity;
 	struct host_disturbance disturbance = host_disturbance_read();
 	host_cpu_leave(measurement->plan.cpu, &affinity);
+	bool realtime = proc_realtime_enter();
 	while (!engine->done)
 		engine_block(engine);
+	if (realtime)
+		proc_realtime_leave();
 	host_cpu_return(&affinity);
 	measurement->elapsed_s = proc_now() - engine->started;
 	measurement->stationary = pairs_stationary(&measurement->pairs, measurement->plan.alpha);
