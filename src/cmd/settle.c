@@ -685,6 +685,7 @@ static enum status trial_time(struct ladder *ladder, const struct site *site, st
 		return err_set(err, ST_INTERRUPTED, "interrupted");
 	if (status != ST_OK)
 		session_note(session, trial->id, "no counters: %s", trouble.text);
+	explain(session, trial);
 	return ST_OK;
 }
 

@@ -40,14 +40,27 @@ struct step {
 };
 LIST_OF(struct step, step_list);
 
+enum counter_kind { COUNTER_OTHER, COUNTER_INSTRUCTIONS, COUNTER_CYCLES, COUNTER_FREQUENCY };
+
 /* A number under its proper name, for both sides; or "not available" with the reason. */
 struct counter {
 	const char *name; /* "instructions (valgrind, emulated CPU)" */
 	const char *unit; /* "per iteration" */
 	double baseline, candidate;
+	enum counter_kind kind; /* for who explains; not in the record */
+	bool emulated, estimated; /* how it was come by; as `kind` */
 	const char *unavailable; /* NULL: the numbers hold; else why they don't exist and what would help */
 };
 LIST_OF(struct counter, counter_list);
+
+/* Where an effect comes from: natural logarithms of candidate / baseline that add up to theta. */
+struct explanation {
+	bool known;
+	double instructions, cycles_per_instruction, frequency; /* frequency: of the time that a cycle takes */
+	bool frequency_known; /* else it is taken as equal, and its part is in cycles_per_instruction */
+	bool emulated;        /* instructions were counted by emulation, and what is left is an estimate */
+	const char *text;     /* "-34.1 % = instructions -40.0 % (emulated) x cycles per instruction +9.8 % (estimated)" */
+};
 
 /* theta = median of ln(t_candidate / t_baseline); low and high bound it with the trial's alpha at any stopping time. */
 struct effect {
@@ -89,6 +102,7 @@ struct trial {
 	uint64_t bytes_per_iteration;
 	struct control control;
 	struct counter_list counters;
+	struct explanation explanation;
 	const char *repeat; /* the command that repeats it */
 	double seconds;
 };

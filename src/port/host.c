@@ -167,6 +167,19 @@ void host_cpu_leave(int cpu, struct host_affinity *ret_before)
 	ret_before->moved = CPU_COUNT(&set) > 0 && sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
+bool host_cpu_join(int cpu, struct host_affinity *ret_before)
+{
+	cpu_set_t set;
+	ret_before->moved = false;
+	if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof set, &set) != 0)
+		return false;
+	memcpy(ret_before->set, &set, sizeof set);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	ret_before->moved = sched_setaffinity(0, sizeof set, &set) == 0;
+	return ret_before->moved;
+}
+
 void host_cpu_return(const struct host_affinity *before)
 {
 	cpu_set_t set;

@@ -196,6 +196,20 @@ static json_t *named_changes_json(const struct named_change_list *list)
 	return array;
 }
 
+static json_t *explanation_json(const struct explanation *explanation)
+{
+	if (!explanation->known)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "instructions_percent", real_json(effect_percent(explanation->instructions)));
+	put(object, "cycles_per_instruction_percent", real_json(effect_percent(explanation->cycles_per_instruction)));
+	put(object, "cycle_time_percent", explanation->frequency_known ? real_json(effect_percent(explanation->frequency))
+	                                                               : json_null());
+	put(object, "emulated", json_boolean(explanation->emulated));
+	put(object, "text", text_json(explanation->text));
+	return object;
+}
+
 static json_t *reach_json(const struct reach *reach)
 {
 	if (!reach->counted && !reach->sampled)
@@ -292,6 +306,7 @@ static json_t *trial_json(const struct trial *trial)
 		json_array_append_new(counters, item);
 	}
 	put(object, "counters", counters);
+	put(object, "explanation", explanation_json(&trial->explanation));
 	json_t *steps = json_array();
 	for (size_t i = 0; i < trial->steps.count; i++) {
 		const struct step *step = &trial->steps.at[i];
@@ -900,6 +915,25 @@ static struct reach reach_get(const struct reader *reader, const struct place *p
 	return reach;
 }
 
+static struct explanation explanation_get(const struct reader *reader, const struct place *place, json_t *trial)
+{
+	struct place at = {.up = place, .name = "explanation"};
+	/* Records of the first version have none. */
+	json_t *object = json_object_get(trial, "explanation") ? get_object(reader, place, trial, "explanation", true) : NULL;
+	struct explanation explanation = {0};
+	if (!object)
+		return explanation;
+	double frequency = get_real(reader, &at, object, "cycle_time_percent", NAN);
+	explanation.known = true;
+	explanation.instructions = log1p(get_real(reader, &at, object, "instructions_percent", 0) / 100);
+	explanation.cycles_per_instruction = log1p(get_real(reader, &at, object, "cycles_per_instruction_percent", 0) / 100);
+	explanation.frequency_known = !isnan(frequency);
+	explanation.frequency = isnan(frequency) ? 0 : log1p(frequency / 100);
+	explanation.emulated = get_bool(reader, &at, object, "emulated");
+	explanation.text = get_text(reader, &at, object, "text", true);
+	return explanation;
+}
+
 static struct trial *trial_get(const struct reader *reader, const struct place *place, json_t *object,
                                const struct run *run)
 {
@@ -933,6 +967,7 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 		.bytes_per_iteration = get_count_or_null(reader, place, object, "bytes_per_iteration"),
 		.control = control_get(reader, place, object),
 		.counters = counters_get(reader, place, object),
+		.explanation = explanation_get(reader, place, object),
 		.repeat = get_text(reader, place, object, "repeat", true),
 		.seconds = get_real(reader, place, object, "seconds", 0),
 	};

@@ -784,6 +784,8 @@ static void measured_print(struct printer *printer, const struct trial *trial)
 		                                                    counted(arena, control->pairs, "pair", "pairs"),
 		                                                    counted(arena, control->blocks, "block", "blocks")),
 		                       term_seconds(arena, control->seconds), control->quiet ? "" : ": nothing may be judged"));
+	if (trial->explanation.known && trial->explanation.text)
+		key_print(printer, 4, "explained", trial->explanation.text);
 	bool first = true;
 	for (size_t i = 0; i < trial->counters.count; i++) {
 		const struct counter *counter = &trial->counters.at[i];

@@ -3,7 +3,6 @@
  * Instructions of one iteration: the program runs under cachegrind with n and with 2 n + 1 iterations; the difference,
  * divided by n + 1, has neither the start nor the set-up in it. Emulation counts user-space instructions exactly and the
  * same every time, but knows nothing of a CPU's speed. */
-#include "port/host.h"
 #include "port/workload.h"
 #include "stage/stages.h"
 
@@ -138,16 +137,12 @@ enum status count(struct session *session, const struct variant *baseline, const
                   const struct binding_list *params, double timeout_s, struct counter_list *counters, struct err *err)
 {
 	const struct variant *const variants[2] = {baseline, candidate};
-	struct counter instructions = {.name = "instructions (valgrind, emulated CPU)", .unit = "per iteration"};
+	struct counter instructions = {.name = "instructions (valgrind, emulated CPU)", .unit = "per iteration",
+	                               .kind = COUNTER_INSTRUCTIONS, .emulated = true};
 	session_progress(session, "counting instructions", 0, 1, -1);
 	enum status status = count_instructions(session, variants, params, timeout_s, &instructions, err);
 	if (status != ST_OK)
 		return status;
 	list_push(&session->arena, counters, instructions);
-	struct counter cycles = {.name = "cycles per instruction", .unit = "cycles"};
-	cycles.unavailable = host_counters_lack(&session->arena);
-	if (!cycles.unavailable)
-		cycles.unavailable = "reading the hardware counters of a workload is not part of this version";
-	list_push(&session->arena, counters, cycles);
-	return ST_OK;
+	return count_cycles(session, baseline, candidate, params, timeout_s, counters, err);
 }

@@ -121,10 +121,17 @@ MUST_CHECK enum status measure(struct session *session, const struct variant *ba
                                const struct variant *candidate, const struct binding_list *params,
                                const struct plan *plan, const struct sample_sink *sink,
                                struct measurement *ret_measurement, struct err *err);
-/* Appends what explains a time: instructions by valgrind, counters that the host has, and what it lacks, with reasons. */
+/* Appends what explains a time: instructions by valgrind, cycles by count_cycles(), and what can't be had, with reasons. */
 MUST_CHECK enum status count(struct session *session, const struct variant *baseline, const struct variant *candidate,
                              const struct binding_list *params, double timeout_s, struct counter_list *counters,
                              struct err *err);
+
+/* Appends cycles: by hardware counters where there are some; else estimated from the time and the core's pace. */
+MUST_CHECK enum status count_cycles(struct session *session, const struct variant *baseline,
+                                    const struct variant *candidate, const struct binding_list *params, double timeout_s,
+                                    struct counter_list *counters, struct err *err);
+/* Pure: splits the trial's effect by what its counters say. Nothing is known without instructions of both sides. */
+void explain(struct session *session, struct trial *trial);
 
 /* ---- judge: samples → verdicts: pure ------------------------------------------------------------------------- */
 /* The control's floor and whether the machine is quiet. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -465,7 +466,7 @@ static void instructions_are_counted(void **state)
 	struct counter_list counters = {0};
 	struct err err = ERR_INIT;
 	assert_int_equal(count(session, &baseline, &candidate, NULL, 60, &counters, &err), ST_OK);
-	assert_int_equal(counters.count, 2);
+	assert_true(counters.count >= 2);
 	assert_string_equal(counters.at[0].name, "instructions (valgrind, emulated CPU)");
 	if (counters.at[0].unavailable) {
 		printf("skipped: %s\n", counters.at[0].unavailable);
@@ -474,8 +475,12 @@ static void instructions_are_counted(void **state)
 	/* 1000 rounds of some instructions, and the same on both sides to the last one. */
 	assert_true(counters.at[0].baseline > 3000 && counters.at[0].baseline < 30000);
 	assert_true(counters.at[0].baseline == counters.at[0].candidate);
-	if (counters.at[1].unavailable)
-		assert_true(counters.at[1].baseline == 0 && counters.at[1].candidate == 0);
+	/* Whatever stands there has numbers, or a reason and no numbers. */
+	for (size_t i = 0; i < counters.count; i++)
+		if (counters.at[i].unavailable)
+			assert_true(counters.at[i].baseline == 0 && counters.at[i].candidate == 0);
+		else
+			assert_true(isfinite(counters.at[i].baseline) && counters.at[i].baseline >= 0);
 }
 
 static void missing_valgrind_is_a_reason(void **state)
