@@ -73,6 +73,17 @@ double stat_median(double *values, size_t count)
 	return median_of_sorted(values, count);
 }
 
+double stat_quantile(const double *sorted, size_t count, double q)
+{
+	if (count == 0)
+		return NAN;
+	double at = q * (double)(count - 1);
+	size_t below = (size_t)at;
+	if (below >= count - 1)
+		return sorted[count - 1];
+	return sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
 void stat_holm(const double *p, size_t count, double *ret_adjusted)
 {
 	/* Families are small: the rank of each p is counted rather than sorted. */

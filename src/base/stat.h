@@ -27,6 +27,9 @@ double rng_normal(struct rng *rng);  /* mean 0, deviation 1: for simulations */
 /* ---- small ------------------------------------------------------------------------------------------------------- */
 /* The mean of the middle two for an even count. Sorts `values`. NAN for none. */
 double stat_median(double *values, size_t count);
+/* The quantile q (0 to 1) of ascending values, between two of them by their distance (type 7 of Hyndman and Fan 1996).
+ * NAN for none. */
+double stat_quantile(const double *sorted, size_t count, double q);
 /* Holm (1979): `ret_adjusted[i]` is the least family-wise error rate at which hypothesis i is rejected. */
 void stat_holm(const double *p, size_t count, double *ret_adjusted);
 /* Exact interval for a share, Clopper and Pearson (1934): `hits` of `trials`, with error rate alpha. */

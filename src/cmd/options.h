@@ -34,6 +34,7 @@ struct options {
 	/* how it is settled */
 	double alpha, margin; /* fractions */
 	double budget_s;
+	uint32_t layouts; /* 1: as built */
 	uint64_t seed;
 	bool seed_given;
 	enum rung to_rung;

@@ -137,6 +137,8 @@ static const char *trial_repeat(struct ladder *ladder, const struct trial *trial
 	text = arena_printf(arena, "%s --matrix %s --margin %s --alpha %s --budget %gs --seed %llu", text,
 	                    shell_quote(arena, matrix), percent_text(arena, options->margin),
 	                    percent_text(arena, options->alpha), options->budget_s, (unsigned long long)options->seed);
+	if (options->layouts >= 2)
+		text = arena_printf(arena, "%s --layouts %u", text, options->layouts);
 	if (options->measure_anyway)
 		text = arena_printf(arena, "%s --measure-anyway", text);
 	if (options->to_rung != RUNG_TIME)
@@ -581,6 +583,7 @@ static struct plan trial_plan(struct ladder *ladder, const struct trial *trial, 
 	                     .alpha = alpha,
 	                     .margin = ladder->options->margin,
 	                     .budget_s = ladder->options->budget_s,
+	                     .layouts = ladder->options->layouts,
 	                     .sample_target_ns = 0, /* measure's default */
 	                     .cpu = CPU_CHOOSE};
 }

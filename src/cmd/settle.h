@@ -13,6 +13,7 @@ struct settle_options {
 	bool measure_anyway;  /* ask the remaining rungs too; the verdict then comes from the measurement */
 	double alpha, margin; /* fractions: 0.01 */
 	double budget_s;      /* for each trial, and again for each control */
+	uint32_t layouts;     /* 0 or 1: as built; else over so many layouts at least */
 	uint64_t seed;
 	struct build_config_list configs; /* at least one */
 	/* Told as things happen; any of them may be NULL. */

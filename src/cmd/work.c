@@ -241,6 +241,7 @@ enum status work_open(struct invocation *invocation, const char *path, struct wo
 	run->alpha = options->alpha;
 	run->margin = options->margin;
 	run->budget_s = options->budget_s;
+	run->layouts = options->layouts >= 2 ? options->layouts : 0;
 	host_describe(&session->arena, &run->host);
 
 	struct err trouble = ERR_INIT;
@@ -678,7 +679,7 @@ enum status work_settle(struct work *work, struct err *err)
 	struct session *session = &work->session;
 	struct settle_options settle = {
 		.to_rung = options->to_rung, .measure_anyway = options->measure_anyway, .alpha = options->alpha,
-		.margin = options->margin, .budget_s = options->budget_s, .seed = session->run.seed, .context = work,
+		.margin = options->margin, .budget_s = options->budget_s, .layouts = options->layouts, .seed = session->run.seed, .context = work,
 		.trial_begins = trial_begins, .samples = sink_make, .measurement = keep_measurement, .trial_done = trial_done,
 	};
 	enum status status = configs_choose(work, &settle, err);

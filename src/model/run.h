@@ -35,6 +35,7 @@ struct run {
 	enum run_state state;
 	uint64_t seed;
 	double alpha, margin, budget_s;
+	uint32_t layouts; /* 0 or 1: as built; else over so many layouts at least */
 	struct host host;
 	struct compiler_list compilers;
 	const struct project *project; /* NULL in a run read back from the store */

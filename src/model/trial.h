@@ -69,11 +69,24 @@ struct effect {
 	const char *population;  /* "as built", "over layouts" */
 };
 
+/* How the effect is distributed over layouts: natural logarithms, one value for each layout. */
+enum { SPREAD_BINS = 16 };
+struct spread {
+	uint32_t layouts; /* 0: not measured over layouts */
+	double low, high;   /* 10th and 90th percentile */
+	double least, most;
+	uint32_t bins[SPREAD_BINS]; /* how many lie in each of the equal parts from least to most */
+	double deviation; /* from the median: 8 of 10 layouts deviate less */
+	double noise;     /* the control's deviation: what there is without any difference between the sides */
+	bool sensitive;   /* layouts spread the effect by more than the margin, beyond the noise */
+};
+
 struct control {
 	bool done;
 	bool quiet;  /* false: A against a copy of A differs, nothing may be judged */
 	double floor; /* 95th percentile of |theta| under random signs, natural logarithm */
 	struct effect effect;
+	struct spread spread; /* over the same kind of layouts as the trial's; layouts 0: as built */
 	uint32_t pairs, blocks;
 	double seconds;
 	const char *text; /* one sentence for people */
@@ -94,6 +107,7 @@ struct trial {
 	struct code_difference code;
 	struct reach reach;
 	struct effect effect;
+	struct spread spread;
 	double alpha, margin; /* that were used for the effect */
 	double p;          /* always-valid, for "the median is 0" (base/stat.h); 0: not measured */
 	double p_adjusted; /* by Holm over the measured trials of the hypothesis; 0: not measured */

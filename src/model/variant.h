@@ -25,6 +25,13 @@ struct unit {
 };
 LIST_OF(struct unit, unit_list);
 
+/* How the program is linked, so that it can be linked again at other addresses (port/layout.h). */
+struct link_recipe {
+	const char *directory;      /* where the linker is started */
+	struct string_list argv;    /* all but -o and its path; empty: there is no such command */
+	struct string_list objects; /* those of argv that are the program's own, in the order of the units, the runtime last */
+};
+
 struct workload;
 
 struct variant {
@@ -35,6 +42,7 @@ struct variant {
 	struct unit_list units;
 	const struct workload *workload; /* whose driver and sources the units are; NULL: the database's */
 	const char *program; /* absolute path of the linked workload, or NULL */
+	struct link_recipe link; /* with `program` */
 	/* Set when this variant can't be made although the request was sound: the patch doesn't apply, it doesn't
 	 * compile, it doesn't link. Holds the last lines of what the compiler said. A candidate's failure is a verdict. */
 	const char *failure;

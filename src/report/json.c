@@ -154,6 +154,27 @@ static json_t *effect_json(const struct effect *effect)
 	return object;
 }
 
+/* null: not measured over layouts. */
+static json_t *spread_json(const struct spread *spread)
+{
+	if (spread->layouts == 0)
+		return json_null();
+	json_t *object = json_object();
+	put(object, "count", count_json(spread->layouts));
+	log_put(object, "log_ratio_p10", "percent_p10", spread->low);
+	log_put(object, "log_ratio_p90", "percent_p90", spread->high);
+	log_put(object, "log_ratio_least", "percent_least", spread->least);
+	log_put(object, "log_ratio_most", "percent_most", spread->most);
+	log_put(object, "log_deviation", "percent_deviation", spread->deviation);
+	log_put(object, "log_noise", "percent_noise", spread->noise);
+	json_t *bins = json_array();
+	for (size_t i = 0; i < SPREAD_BINS; i++)
+		json_array_append_new(bins, count_json(spread->bins[i]));
+	put(object, "bins", bins);
+	put(object, "sensitive", json_boolean(spread->sensitive));
+	return object;
+}
+
 static json_t *control_json(const struct control *control)
 {
 	if (!control->done)
@@ -162,6 +183,7 @@ static json_t *control_json(const struct control *control)
 	put(object, "quiet", json_boolean(control->quiet));
 	log_put(object, "log_floor", "percent_floor", control->floor);
 	put(object, "effect", effect_json(&control->effect));
+	put(object, "layouts", spread_json(&control->spread));
 	put(object, "pairs", count_json(control->pairs));
 	put(object, "blocks", count_json(control->blocks));
 	put(object, "seconds", real_json(control->seconds));
@@ -283,6 +305,7 @@ static json_t *trial_json(const struct trial *trial)
 	put(object, "rung", text_json(rung_name(trial->rung)));
 	put(object, "evidence", text_json(trial->evidence));
 	put(object, "effect", effect_json(&trial->effect));
+	put(object, "layouts", spread_json(&trial->spread));
 	put(object, "alpha", real_json(trial->alpha));
 	put(object, "margin", real_json(trial->margin));
 	put(object, "p", positive_json(trial->p));
@@ -369,6 +392,7 @@ static json_t *head_json(const struct run *run)
 	put(object, "alpha", real_json(run->alpha));
 	put(object, "margin", real_json(run->margin));
 	put(object, "budget_seconds", real_json(run->budget_s));
+	put(object, "layouts", run->layouts ? count_json(run->layouts) : json_null());
 	put(object, "tree", text_json(run->tree));
 	put(object, "seconds", real_json(run->seconds));
 	json_t *host = json_object();
@@ -696,6 +720,35 @@ static struct effect effect_get(const struct reader *reader, const struct place 
 	};
 }
 
+static struct spread spread_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct place at = {.up = place, .name = "layouts"};
+	json_t *layouts = json_object_get(object, "layouts");
+	if (!layouts || json_is_null(layouts))
+		return (struct spread){0};
+	layouts = get_object(reader, place, object, "layouts", false);
+	struct spread spread = {
+		.layouts = get_unsigned(reader, &at, layouts, "count"),
+		.low = get_real(reader, &at, layouts, "log_ratio_p10", 0),
+		.high = get_real(reader, &at, layouts, "log_ratio_p90", 0),
+		.least = get_real(reader, &at, layouts, "log_ratio_least", 0),
+		.most = get_real(reader, &at, layouts, "log_ratio_most", 0),
+		.deviation = get_real(reader, &at, layouts, "log_deviation", 0),
+		.noise = get_real(reader, &at, layouts, "log_noise", 0),
+		.sensitive = get_bool(reader, &at, layouts, "sensitive"),
+	};
+	struct place bins_at = {.up = &at, .name = "bins"};
+	json_t *bins = get_array(reader, &at, layouts, "bins");
+	for (size_t i = 0; i < SPREAD_BINS; i++) {
+		json_t *bin = json_array_get(bins, i);
+		if (json_is_integer(bin) && json_integer_value(bin) >= 0 && json_integer_value(bin) <= UINT32_MAX)
+			spread.bins[i] = (uint32_t)json_integer_value(bin);
+		else if (bins)
+			wrong(reader, &bins_at, "16 whole numbers that are not negative");
+	}
+	return spread;
+}
+
 static struct control control_get(const struct reader *reader, const struct place *place, json_t *object)
 {
 	struct place at = {.up = place, .name = "control"};
@@ -707,6 +760,7 @@ static struct control control_get(const struct reader *reader, const struct plac
 		.quiet = get_bool(reader, &at, control, "quiet"),
 		.floor = get_real(reader, &at, control, "log_floor", 0),
 		.effect = effect_get(reader, &at, control, "effect"),
+		.spread = spread_get(reader, &at, control),
 		.pairs = get_unsigned(reader, &at, control, "pairs"),
 		.blocks = get_unsigned(reader, &at, control, "blocks"),
 		.seconds = get_real(reader, &at, control, "seconds", 0),
@@ -955,6 +1009,7 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 		.code = code_get(reader, place, object),
 		.reach = reach_get(reader, place, object),
 		.effect = effect_get(reader, place, object, "effect"),
+		.spread = spread_get(reader, place, object),
 		.alpha = get_real(reader, place, object, "alpha", 0),
 		.margin = get_real(reader, place, object, "margin", 0),
 		.p = get_real_or_missing(reader, place, object, "p", 0),
@@ -1020,6 +1075,7 @@ static void head_get(const struct reader *reader, json_t *document, struct run *
 	run->alpha = get_real(reader, &at, object, "alpha", 0);
 	run->margin = get_real(reader, &at, object, "margin", 0);
 	run->budget_s = get_real(reader, &at, object, "budget_seconds", 0);
+	run->layouts = json_object_get(object, "layouts") ? (uint32_t)get_count_or_null(reader, &at, object, "layouts") : 0;
 	run->tree = get_text(reader, &at, object, "tree", true);
 	run->seconds = get_real(reader, &at, object, "seconds", 0);
 	struct place host_at = {.up = &at, .name = "host"};

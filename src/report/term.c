@@ -257,6 +257,30 @@ static const char *effect_text(struct arena *arena, const struct effect *effect)
 	                    isfinite(effect->high) ? percent_part(arena, effect->high, decimals) : "...");
 }
 
+/* How the layouts' effects are distributed, a column for each bin; no blanks, so that it stays in one line. */
+static const char *spread_drawing(struct printer *printer, const struct spread *spread)
+{
+	static const char *const blocks[] = {"\u00b7", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+	static const char *const plain[] = {".", ":", ":", "-", "-", "=", "=", "#", "#"};
+	char *text = arena_strdup(&printer->arena, "");
+	uint32_t most = 1;
+	for (unsigned i = 0; i < SPREAD_BINS; i++)
+		most = spread->bins[i] > most ? spread->bins[i] : most;
+	for (unsigned i = 0; i < SPREAD_BINS; i++) {
+		unsigned level = (8 * spread->bins[i] + most - 1) / most;
+		text = arena_printf(&printer->arena, "%s%s", text, printer->options->utf8 ? blocks[level] : plain[level]);
+	}
+	return text;
+}
+
+/* "-12.0 |▁▂▇▅··▁| +9.1 %": from the least to the most. */
+static const char *spread_text(struct printer *printer, const struct spread *spread)
+{
+	struct arena *arena = &printer->arena;
+	return arena_printf(arena, "%s |%s| %s %%", percent_part(arena, spread->least, 1), spread_drawing(printer, spread),
+	                    percent_part(arena, spread->most, 1));
+}
+
 /* ---- words ------------------------------------------------------------------------------------------------------ */
 
 static enum style verdict_style(enum verdict verdict)
@@ -488,8 +512,14 @@ static void trial_numbers_print(struct printer *printer, const struct trial *tri
 			fputc('\n', printer->out);
 		return;
 	}
+	const struct spread *spread = &trial->spread;
 	const char *effect = effect_text(arena, &trial->effect);
 	const char *pairs = counted(arena, trial->pairs, "pair", "pairs");
+	/* Where the layout decides, one number would be one layout's: the middle 80 % stand in its place. */
+	if (spread->sensitive)
+		effect = arena_printf(arena, "%s to %s %%", percent_part(arena, spread->low, 1), percent_part(arena, spread->high, 1));
+	if (spread->layouts)
+		pairs = counted(arena, spread->layouts, "layout", "layouts");
 	enum { EFFECT_WIDTH = 24, PAIRS_WIDTH = 12 };
 	size_t column = printer->width - PAIRS_WIDTH - EFFECT_WIDTH;
 	size_t used = VERDICT_COLUMN + columns(label);
@@ -507,6 +537,10 @@ static void trial_numbers_print(struct printer *printer, const struct trial *tri
 	size_t gap = rest + strlen(pairs) < EFFECT_WIDTH + PAIRS_WIDTH ? EFFECT_WIDTH + PAIRS_WIDTH - rest - strlen(pairs) : 1;
 	blanks(printer, gap);
 	fprintf(printer->out, "%s\n", pairs);
+	if (spread->sensitive)
+		indented(printer, PLAIN, VERDICT_COLUMN,
+		         arena_printf(arena, "layout-sensitive: %s; the median layout %s", spread_text(printer, spread),
+		                      effect_text(arena, &trial->effect)));
 }
 
 /* Is the evidence of a trial worth a line of its own beside its numbers? */
@@ -616,9 +650,9 @@ static const char *hypotheses_text(struct arena *arena, const struct family_list
 
 static const char *plan_text(struct arena *arena, const struct run *run)
 {
-	return arena_printf(arena, "alpha %s, margin %s, budget %g s a trial, seed %llu", fraction_text(arena, run->alpha),
-	                    fraction_text(arena, run->margin), run->budget_s,
-	                    (unsigned long long)run->seed);
+	const char *layouts = run->layouts ? arena_printf(arena, ", over %u layouts at least", run->layouts) : "";
+	return arena_printf(arena, "alpha %s, margin %s, budget %g s a trial%s, seed %llu", fraction_text(arena, run->alpha),
+	                    fraction_text(arena, run->margin), run->budget_s, layouts, (unsigned long long)run->seed);
 }
 
 static const char *host_short(struct arena *arena, const struct host *host)
@@ -757,6 +791,13 @@ static void measured_print(struct printer *printer, const struct trial *trial)
 		          arena_printf(arena, "%s, %s, alpha %s, margin %s", effect_text(arena, &trial->effect),
 		                       trial->effect.population ? trial->effect.population : "as built",
 		                       fraction_text(arena, trial->alpha), fraction_text(arena, trial->margin)));
+	const struct spread *spread = &trial->spread;
+	if (spread->layouts)
+		key_print(printer, 4, "layouts",
+		          arena_printf(arena, "%s: 8 of 10 between %s and %s %%, all %s; 8 of 10 of the control within %s%s",
+		                       counted(arena, spread->layouts, "layout", "layouts"), percent_part(arena, spread->low, 1),
+		                       percent_part(arena, spread->high, 1), spread_text(printer, spread),
+		                       fraction_text(arena, expm1(spread->noise)), spread->sensitive ? "; layout-sensitive" : ""));
 	if (trial->p_adjusted > 0)
 		key_print(printer, 4, "p",
 		          arena_printf(arena, "%.2g for no difference, %.2g by Holm over the hypothesis", trial->p, trial->p_adjusted));

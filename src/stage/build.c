@@ -1021,6 +1021,7 @@ enum status build_link(struct session *session, struct variant *variant, struct 
 	if (status != ST_OK || variant->failure)
 		return status;
 	const char *program = path_join(arena, variant->place, "workload");
+	struct string_list objects = {0};
 	struct proc_request request = {.directory = variant->tree};
 	if (!shell_split(arena, variant->config.cc, &request.argv))
 		BUG("compiler %s was split before", variant->config.cc);
@@ -1028,8 +1029,10 @@ enum status build_link(struct session *session, struct variant *variant, struct 
 		if (!variant->units.at[i].object)
 			BUG("%s is linked before it is compiled", variant->units.at[i].source);
 		list_push(arena, &request.argv, variant->units.at[i].object);
+		list_push(arena, &objects, variant->units.at[i].object);
 	}
 	list_push(arena, &request.argv, runtime);
+	list_push(arena, &objects, runtime);
 	/* The driver's command holds the workload's, the configuration's and the candidate's flags. */
 	for (size_t i = 1; variant->units.count && i < variant->units.at[0].argv.count; i++)
 		if (is_link_flag(variant->units.at[0].argv.at[i]))
@@ -1037,6 +1040,8 @@ enum status build_link(struct session *session, struct variant *variant, struct 
 	const struct workload *workload = variant->workload;
 	for (size_t i = 0; workload && i < workload->libs.count; i++)
 		list_push(arena, &request.argv, map_text(arena, &builder.mapping, workload->libs.at[i]));
+	variant->link = (struct link_recipe){.directory = request.directory, .objects = objects};
+	words_push(arena, &variant->link.argv, &request.argv);
 	list_push(arena, &request.argv, "-o");
 	list_push(arena, &request.argv, arena_printf(arena, "%s.new", program));
 	if (!is_file(program)) {

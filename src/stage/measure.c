@@ -7,9 +7,14 @@
  * cache colours; so the block's median counts as one value, and the confidence sequence runs over blocks.
  *
  * Each program is copied to a new file for each block, so that the physical pages of its code are drawn anew as well.
+ *
+ * Over layouts, each program is linked to a new file for each block instead, at addresses that the block's seed draws:
+ * the same seed for both sides, since what differs between them shall be the change alone. Then a block is one layout, and
+ * the same sequence runs over layouts.
  */
 #include "base/stat.h"
 #include "port/host.h"
+#include "port/layout.h"
 #include "port/workload.h"
 #include "stage/stages.h"
 
@@ -21,6 +26,7 @@
 
 enum {
 	SAID_LINES = 5,
+	STACK_OFFSET_MAX = 4096, /* of an environment variable: moves the stack, also where addresses are not random */
 	COPY_MAX_BYTES = 16 * 1024 * 1024, /* larger programs run in place: copying would cost more than it samples */
 	WARM_ROUNDS_MAX = 4,
 	CALIBRATION_TRIES = 4,
@@ -42,6 +48,7 @@ static const double MESSAGES_S = 200e-6; /* what assay and the two wake-ups of a
 struct side {
 	const char *name;
 	const struct variant *variant;
+	struct layout layout; /* over layouts */
 	struct proc_child child;
 	double ns_per_iteration; /* 0: not known yet */
 	double start_s;
@@ -64,6 +71,7 @@ struct engine {
 	double iteration_s, start_s; /* the sides' mean; the cheapest start of a block so far */
 	double starts_wall_s, pairs_wall_s; /* of all blocks, with what they waited for the CPU */
 	uint32_t pairs_per_block;
+	uint64_t layout_seed; /* of the current block; 0: as built */
 	unsigned first; /* BASELINE or CANDIDATE: of the current block, by coin */
 	bool sink_failed, copy_failed, done;
 	struct err *err;
@@ -165,6 +173,52 @@ static const char *program_copy(struct engine *engine, const char *program, unsi
 	return copied ? path : program;
 }
 
+static bool over_layouts(const struct engine *engine)
+{
+	return engine->measurement->plan.layouts >= 2;
+}
+
+/* 63 bits, never 0: the block's number and the plan's seed decide, so that a layout can be made again. */
+static uint64_t layout_seed(uint64_t seed, uint32_t block)
+{
+	struct rng rng;
+	rng_seed(&rng, seed ^ (UINT64_C(0x9e3779b97f4a7c15) * (block + UINT64_C(1))));
+	return (rng_next(&rng) >> 1) | 1;
+}
+
+/* The program at the block's addresses. NULL: the measurement has ended. */
+static const char *program_layout(struct engine *engine, const struct side *side, unsigned place)
+{
+	struct session *session = engine->session;
+	const char *path = arena_printf(&engine->block_arena, "%s/pair%u", session->workdir, place);
+	struct err trouble = ERR_INIT;
+	double left = engine_left(engine);
+	unlink(path);
+	enum status status = layout_link(&engine->block_arena, &side->layout, engine->layout_seed, path, left > 0.001 ? left : 0.001,
+	                                 session->interrupted, &trouble);
+	if (status == ST_OK)
+		return path;
+	if (status == ST_TIMEOUT || status == ST_INTERRUPTED) {
+		engine_stop(engine, status == ST_TIMEOUT ? STOP_BUDGET : STOP_INTERRUPTED);
+		return NULL;
+	}
+	engine->done = true;
+	err_set(engine->err, status, "%s", trouble.text);
+	err_context(engine->err, "measuring the %s", side->name);
+	return NULL;
+}
+
+/* Both sides get the same: where the stack begins is part of a layout. */
+static void request_stack(struct engine *engine, struct proc_request *request)
+{
+	struct rng rng;
+	if (!engine->layout_seed)
+		return;
+	rng_seed(&rng, ~engine->layout_seed);
+	int size = (int)(rng_next(&rng) % STACK_OFFSET_MAX);
+	list_push(&engine->block_arena, &request->env, arena_printf(&engine->block_arena, "ASSAY_LAYOUT=%0*d", size, 0));
+}
+
 static bool side_start(struct engine *engine, struct side *side, const char *program)
 {
 	struct session *session = engine->session;
@@ -174,6 +228,7 @@ static bool side_start(struct engine *engine, struct side *side, const char *pro
 	request.cpu = measurement->plan.cpu >= 0 ? measurement->plan.cpu : -1;
 	request.realtime = true;
 	request.interrupted = session->interrupted;
+	request_stack(engine, &request);
 	const struct side *other = &engine->sides[side == &engine->sides[BASELINE] ? CANDIDATE : BASELINE];
 	double expected = side->start_s > 0 ? side->start_s : other->start_s, started = proc_now();
 	/* Nobody knows how long the first set-up takes: it has the whole budget. */
@@ -192,10 +247,17 @@ static bool block_start(struct engine *engine)
 	unsigned swap = rng_coin(&engine->rng), first = rng_coin(&engine->rng) ? CANDIDATE : BASELINE;
 	const char *programs[2];
 	engine->first = first;
+	if (over_layouts(engine))
+		engine->layout_seed = layout_seed(engine->measurement->plan.seed, engine->measurement->blocks);
 	for (unsigned i = 0; i < 2; i++) {
 		unsigned which = first ^ i;
-		programs[which] = program_copy(engine, engine->sides[which].variant->program, which ^ swap);
+		if (engine->layout_seed)
+			programs[which] = program_layout(engine, &engine->sides[which], which ^ swap);
+		else
+			programs[which] = program_copy(engine, engine->sides[which].variant->program, which ^ swap);
 	}
+	if (engine->done)
+		return false;
 	if (engine->copy_failed)
 		for (unsigned i = 0; i < 2; i++)
 			programs[i] = engine->sides[i].variant->program;
@@ -362,6 +424,7 @@ static bool block_pair(struct engine *engine, uint32_t index, struct pair *ret_p
 			return false;
 	*ret_pair = (struct pair){
 	    .block = measurement->blocks,
+	    .layout = engine->layout_seed,
 	    .index = index,
 	    .candidate_first = first == CANDIDATE,
 	    .iterations = measurement->iterations,
@@ -423,7 +486,8 @@ static void block_judge(struct engine *engine, size_t first_pair)
 	}
 	double low, high;
 	cseq_interval(&engine->cseq, &low, &high);
-	if (stat_decide(low, high, engine->margin) != DECISION_OPEN && pairs_stationary(&measurement->pairs, measurement->plan.alpha))
+	bool enough = !over_layouts(engine) || measurement->blocks >= measurement->plan.layouts;
+	if (enough && stat_decide(low, high, engine->margin) != DECISION_OPEN && pairs_stationary(&measurement->pairs, measurement->plan.alpha))
 		engine_stop(engine, STOP_DECIDED);
 }
 
@@ -479,8 +543,11 @@ static enum status engine_run(struct engine *engine)
 	measurement->elapsed_s = proc_now() - engine->started;
 	measurement->stationary = pairs_stationary(&measurement->pairs, measurement->plan.alpha);
 	note_disturbance(engine, disturbance);
-	for (unsigned i = 0; i < 2 && engine->session->workdir; i++)
-		unlink(arena_printf(&engine->block_arena, "%s/pair%u", engine->session->workdir, i));
+	for (unsigned i = 0; i < 2 && engine->session->workdir; i++) {
+		const char *path = arena_printf(&engine->block_arena, "%s/pair%u", engine->session->workdir, i);
+		unlink(path);
+		unlink(arena_printf(&engine->block_arena, "%s.ld", path));
+	}
 	cseq_release(&engine->cseq);
 	arena_release(&engine->block_arena);
 	return engine->err ? engine->err->code : ST_OK;
@@ -506,12 +573,21 @@ enum status measure(struct session *session, const struct variant *baseline, con
 	    .measurement = ret_measurement,
 	    .sides = {[BASELINE] = {.name = "baseline", .variant = baseline},
 	              [CANDIDATE] = {.name = "candidate", .variant = candidate}},
-	    .started = proc_now(),
 	    .margin = log1p(plan->margin),
 	    .err = &local,
 	};
 	for (int i = 0; i < 2; i++)
 		engine.sides[i].child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
+	for (int i = 0; i < 2 && over_layouts(&engine); i++) {
+		struct side *side = &engine.sides[i];
+		if (!side->variant->link.argv.count || !session->workdir)
+			return err_set(err, ST_INPUT, "the %s is not linked by assay, so it has one layout only: leave out --layouts",
+			               side->name);
+		enum status status = layout_open(&session->arena, &side->variant->link, &side->layout, err);
+		if (status != ST_OK)
+			return status;
+	}
+	engine.started = proc_now();
 	engine.deadline = engine.started + plan->budget_s;
 	arena_init(&engine.block_arena);
 	rng_seed(&engine.rng, plan->seed);

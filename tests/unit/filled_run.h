@@ -214,6 +214,15 @@ static inline struct run *filled_run(struct arena *arena)
 	trial = filled_trial(arena, run, real, lz4, "1048576", VERDICT_SLOWER, RUNG_TIME, "the interval lies above 0");
 	filled_effect(trial, 2.02, 1.3, 2.7, 1410);
 	trial->excluded_pairs = 3;
+	trial->p = 0.00012;
+	trial->p_adjusted = 0.00036;
+	trial->effect.population = "over layouts";
+	trial->spread = (struct spread){
+		.layouts = 24, .low = log1p(-0.011), .high = log1p(0.093), .least = log1p(-0.02), .most = log1p(0.121),
+		.bins = {1, 3, 0, 2, 8, 4, 1, 0, 0, 0, 1, 0, 2, 1, 0, 1}, .deviation = 0.05, .noise = 0.004, .sensitive = true};
+	trial->control.trial = trial->id;
+	trial->control.spread = (struct spread){.layouts = 24, .low = -0.004, .high = 0.004, .least = -0.006, .most = 0.005,
+	                                        .bins = {2, 20, 2}, .deviation = 0.004};
 	filled_family(arena, run, real, VERDICT_MIXED, "faster at 1, slower at 1, no effect at 1 of 3 trials", first);
 
 	/* Inconclusive, with an interval that is open above; a disturbed control. */

@@ -208,6 +208,73 @@ static void control_is_quiet_or_not(void **state)
 	assert_false(control.quiet);
 }
 
+/* ---- layouts --------------------------------------------------------------------------------------------------------- */
+
+static void layouts_that_decide_are_shown_as_a_distribution(void **state)
+{
+	struct session *session = *state;
+	struct control control = {0};
+	struct measurement measurement = samples(session, 40, 0, 0.002);
+	measurement.plan.layouts = 8;
+	judge_control(session, &measurement, &control);
+	assert_true(control.quiet);
+	assert_int_equal(control.spread.layouts, 40);
+	assert_false(control.spread.sensitive);
+	assert_string_equal(control.effect.population, "over layouts");
+
+	/* The change helps by 5 % in some layouts and does nothing in others. */
+	measurement = samples(session, 40, 0, 0.002);
+	measurement.plan.layouts = 8;
+	for (size_t i = 0; i < measurement.pairs.count; i++)
+		if (measurement.pairs.at[i].block % 3 == 0)
+			measurement.pairs.at[i].candidate_ns = (uint64_t)((double)measurement.pairs.at[i].candidate_ns * 0.95);
+	struct trial trial = {0};
+	judge_trial(session, &measurement, &control, &trial);
+	assert_string_equal(trial.effect.population, "over layouts");
+	assert_true(trial.spread.sensitive);
+	assert_int_equal(trial.spread.layouts, 40);
+	NEAR(trial.spread.noise, control.spread.deviation, 0);
+	assert_true(trial.spread.low < -0.045 && trial.spread.high > -0.003);
+	uint32_t counted = 0;
+	for (unsigned i = 0; i < SPREAD_BINS; i++)
+		counted += trial.spread.bins[i];
+	assert_int_equal(counted, 40);
+	assert_true(trial.spread.bins[0] > 0 && trial.spread.bins[SPREAD_BINS - 1] > 0);
+	HAS(trial.evidence, "layout-sensitive: in 8 of 10 layouts");
+	HAS(trial.evidence, "in 40 layouts");
+
+	/* As wide, but so is the control: noise. */
+	struct measurement wide = samples(session, 40, 0, 0.03);
+	wide.plan.layouts = 8;
+	judge_control(session, &wide, &control);
+	trial = (struct trial){0};
+	judge_trial(session, &wide, &control, &trial);
+	assert_false(trial.spread.sensitive);
+	assert_true(trial.spread.high - trial.spread.low > 0.01);
+
+	/* As built there is no such distribution. */
+	measurement.plan.layouts = 1;
+	trial = (struct trial){0};
+	judge_trial(session, &measurement, &control, &trial);
+	assert_int_equal(trial.spread.layouts, 0);
+	assert_false(trial.spread.sensitive);
+	assert_string_equal(trial.effect.population, "as built");
+}
+
+static void fewer_layouts_than_asked_for_decide_nothing(void **state)
+{
+	struct session *session = *state;
+	struct measurement measurement = samples(session, 30, -0.05, 0.003);
+	measurement.plan.layouts = 31;
+	measurement.stop = STOP_BUDGET;
+	struct trial trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
+	HAS(trial.evidence, "at least 31 layouts were asked for");
+	measurement.plan.layouts = 30;
+	trial = judged(session, &measurement, 0.001);
+	assert_int_equal(trial.verdict, VERDICT_FASTER);
+}
+
 /* ---- families --------------------------------------------------------------------------------------------------------- */
 
 static void family_add(struct session *session, const struct hypothesis *hypothesis, enum verdict verdict, double low,
@@ -418,6 +485,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(block_without_clean_pairs_is_taken_whole, setup, teardown),
 	    cmocka_unit_test_setup_teardown(pairs_of_one_block_are_one_value, setup, teardown),
 	    cmocka_unit_test_setup_teardown(control_is_quiet_or_not, setup, teardown),
+	    cmocka_unit_test_setup_teardown(layouts_that_decide_are_shown_as_a_distribution, setup, teardown),
+	    cmocka_unit_test_setup_teardown(fewer_layouts_than_asked_for_decide_nothing, setup, teardown),
 	    cmocka_unit_test_setup_teardown(holm_decides_what_the_interval_leaves_open, setup, teardown),
 	    cmocka_unit_test_setup_teardown(p_follows_the_effects_direction, setup, teardown),
 	    cmocka_unit_test_setup_teardown(family_claims_no_more_than_its_trials, setup, teardown),

@@ -391,6 +391,48 @@ static void pairs_are_taken_and_kept(void **state)
 	assert_int_not_equal(access(in_folder("pair1"), F_OK), 0);
 }
 
+/* Over layouts, every block has a program of its own making, with the same seed on both sides; the seed is kept. */
+static void every_block_has_a_fresh_layout(void **state)
+{
+	struct session *session = *state;
+	struct variant baseline = program("baseline", "GOOD"), candidate = program("candidate", "GOOD");
+	struct plan plan = {.seed = 11, .alpha = 0.01, .margin = 0.01, .budget_s = 30, .sample_target_ns = 100000,
+	                    .layouts = 3, .cpu = CPU_CHOOSE};
+	struct measurement measurement;
+	struct err err = ERR_INIT;
+	assert_int_equal(measure(session, &baseline, &candidate, NULL, &plan, NULL, &measurement, &err), ST_INPUT);
+	HAS(err.text, "leave out --layouts");
+
+	run_ok(arena_printf(&files, "cd %s && cc -O1 -I. -c driver.c -o driver.o", folder));
+	const char *const objects[] = {in_folder("driver.o"), in_folder("runtime.o")};
+	baseline.link.directory = folder;
+	list_push(&files, &baseline.link.argv, "cc");
+	for (size_t i = 0; i < 2; i++) {
+		list_push(&files, &baseline.link.argv, objects[i]);
+		list_push(&files, &baseline.link.objects, objects[i]);
+	}
+	candidate.link = baseline.link;
+	err = (struct err)ERR_INIT;
+	if (measure(session, &baseline, &candidate, NULL, &plan, NULL, &measurement, &err) != ST_OK)
+		fail_msg("%s", err.text);
+	const struct pair_list *pairs = &measurement.pairs;
+	assert_true(pairs->count > 0);
+	for (size_t i = 0; i < pairs->count; i++) {
+		assert_true(pairs->at[i].layout != 0 && pairs->at[i].layout <= INT64_MAX);
+		for (size_t k = 0; k < i; k++)
+			assert_int_equal(pairs->at[i].layout == pairs->at[k].layout, pairs->at[i].block == pairs->at[k].block);
+	}
+	assert_true(measurement.stop != STOP_DECIDED || measurement.blocks >= 19);
+	assert_int_not_equal(access(in_folder("pair0"), F_OK), 0);
+	assert_int_not_equal(access(in_folder("pair0.ld"), F_OK), 0);
+	/* The seeds follow from the plan's. */
+	struct measurement again;
+	plan.budget_s = 1;
+	assert_int_equal(measure(session, &baseline, &candidate, NULL, &plan, NULL, &again, &err), ST_OK);
+	if (again.pairs.count)
+		assert_true(again.pairs.at[0].layout == pairs->at[0].layout);
+}
+
 static void crash_and_hang_are_the_candidates_failure(void **state)
 {
 	static const struct {
@@ -531,6 +573,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(outputs_that_hang_end_in_time, setup, teardown),
 	    cmocka_unit_test_setup_teardown(outputs_can_be_interrupted, setup, teardown),
 	    cmocka_unit_test_setup_teardown(pairs_are_taken_and_kept, setup, teardown),
+	    cmocka_unit_test_setup_teardown(every_block_has_a_fresh_layout, setup, teardown),
 	    cmocka_unit_test_setup_teardown(crash_and_hang_are_the_candidates_failure, setup, teardown),
 	    cmocka_unit_test_setup_teardown(baseline_failure_is_not_the_candidates, setup, teardown),
 	    cmocka_unit_test_setup_teardown(interrupted_keeps_the_pairs, setup, teardown),

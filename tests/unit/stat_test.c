@@ -292,6 +292,18 @@ static void effect_is_covered(void **state)
 	assert_true(found >= SEQUENCES * 99 / 100);
 }
 
+static void quantiles(void **state)
+{
+	(void)state;
+	const double values[] = {1, 2, 3, 4, 10};
+	assert_true(stat_quantile(values, 5, 0) == 1 && stat_quantile(values, 5, 1) == 10);
+	assert_true(stat_quantile(values, 5, 0.5) == 3);
+	assert_true(fabs(stat_quantile(values, 5, 0.9) - 7.6) < 1e-12);
+	assert_true(fabs(stat_quantile(values, 5, 0.1) - 1.4) < 1e-12);
+	assert_true(stat_quantile(values, 1, 0.3) == 1);
+	assert_true(isnan(stat_quantile(values, 0, 0.3)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -302,6 +314,7 @@ int main(void)
 	    cmocka_unit_test(p_value_is_the_largest_evidence),
 	    cmocka_unit_test(holm_steps_down),
 	    cmocka_unit_test(medians),
+	    cmocka_unit_test(quantiles),
 	    cmocka_unit_test(binomial_interval_is_exact),
 	    cmocka_unit_test(sign_floor_of_equal_sizes_is_their_size),
 	    cmocka_unit_test(decisions),
