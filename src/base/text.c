@@ -196,3 +196,37 @@ unsigned long long text_hash(const void *data, size_t size, unsigned long long s
 		hash = (hash ^ bytes[i]) * 1099511628211ull;
 	return hash;
 }
+
+size_t utf8_sequence(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	if (at[0] < 0x80)
+		return 1;
+	size_t size = at[0] >= 0xc2 && at[0] <= 0xdf ? 2 : at[0] >= 0xe0 && at[0] <= 0xef ? 3 : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4 : 0;
+	for (size_t i = 1; i < size; i++)
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
+	    (at[0] == 0xf4 && at[1] > 0x8f))
+		return 0;
+	return size;
+}
+
+const char *utf8_clean(struct arena *arena, const char *text)
+{
+	const char *at = text;
+	while (*at && utf8_sequence(at))
+		at += utf8_sequence(at);
+	if (!*at)
+		return text;
+	char *clean = arena_alloc(arena, 3 * strlen(text) + 1);
+	size_t used = 0;
+	for (at = text; *at;) {
+		size_t size = utf8_sequence(at);
+		memcpy(clean + used, size ? at : "\xef\xbf\xbd", size ? size : 3);
+		used += size ? size : 3;
+		at += size ? size : 1;
+	}
+	clean[used] = '\0';
+	return clean;
+}

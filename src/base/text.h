@@ -28,6 +28,11 @@ char *text_join(struct arena *arena, const struct string_list *words, const char
 /* The last `lines` lines of `text`, without a trailing newline. */
 char *text_tail(struct arena *arena, const char *text, size_t lines);
 
+/* Length of the valid UTF-8 sequence at `at`, 0 when there is none (RFC 3629: no overlong forms, no surrogates). */
+size_t utf8_sequence(const char *at);
+/* `text` itself when it is UTF-8, else a copy with U+FFFD for every wrong byte. */
+const char *utf8_clean(struct arena *arena, const char *text);
+
 /* FNV-1a, 64 bits: names and small keys, not for data that an adversary chooses. */
 unsigned long long text_hash(const void *data, size_t size, unsigned long long seed);
 #define TEXT_HASH_SEED 14695981039346656037ull

@@ -4,8 +4,10 @@
 
 #include "cmd/options.h"
 #include "cmd/settle.h"
+#include "port/history.h"
 #include "port/store.h"
 #include "report/report.h"
+#include "report/sarif.h"
 
 #include <signal.h>
 
@@ -31,6 +33,7 @@ int command_explain(struct invocation *invocation);
 int command_try(struct invocation *invocation);
 int command_audit(struct invocation *invocation);
 int command_show(struct invocation *invocation);
+int command_report(struct invocation *invocation);
 int command_log(struct invocation *invocation);
 int command_help(struct invocation *invocation);
 
@@ -52,6 +55,13 @@ MUST_CHECK enum status output_open(struct output *ret_output, const struct optio
 MUST_CHECK enum status output_close(struct output *output, struct err *err);
 /* Throws away what was printed so far. Does nothing after output_close(). */
 void output_drop(struct output *output);
+
+/* What a command prints as text. */
+typedef void print_run(FILE *out, const struct run *run, const struct term_options *options);
+/* The run in the format that was asked for; `print` for text. */
+void run_print(struct output *output, struct arena *arena, const struct run *run, enum format format, print_run *print);
+/* The catalogue as SARIF knows it. */
+struct sarif_rule_list catalogue_rules(struct arena *arena);
 
 /* ---- progress ------------------------------------------------------------------------------------------------------ */
 /* A line that is drawn again and again on a terminal, a plain line every 10 s elsewhere; always on stderr. */
@@ -86,6 +96,14 @@ MUST_CHECK enum status work_open(struct invocation *invocation, const char *path
 MUST_CHECK enum status work_paths(struct arena *arena, const struct options *options, const char **ret_project,
                                   struct string_list *ret_paths, struct err *err);
 MUST_CHECK enum status work_scan(struct work *work, const struct string_list *paths, struct err *err);
+/* What --baseline and --changed-since name, read before the scan: a mistyped one costs nothing. */
+struct narrowing {
+	struct finding_list before;
+	struct changed_list changes;
+};
+MUST_CHECK enum status work_narrowing(struct work *work, struct narrowing *ret_narrowing, struct err *err);
+/* After the scan. `paths`: what it was restricted to. */
+void work_narrow(struct work *work, const struct narrowing *narrowing, const struct string_list *paths);
 /* The compile commands, when no scan is made. */
 void work_commands(struct work *work);
 /* Finds the finding of an id, a prefix of one that ends at a ':', or FILE:LINE; scans what is needed. */
@@ -96,9 +114,8 @@ MUST_CHECK enum status work_workloads(struct work *work, struct err *err);
 MUST_CHECK enum status work_settle(struct work *work, struct err *err);
 /* Keeps the scan's part of the run. */
 void work_keep_scan(struct work *work);
-/* Ends the run as `status` says, keeps it, prints the report with `print` (or JSON), and returns the exit status. */
-int work_finish(struct work *work, enum status status, struct err *err,
-                void (*print)(FILE *out, const struct run *run, const struct term_options *options));
+/* Ends the run as `status` says, keeps it, prints the report (text: with `print`), and returns the exit status. */
+int work_finish(struct work *work, enum status status, struct err *err, print_run *print);
 /* Takes the run out of the store again: it was only looked at. */
 void work_forget(struct work *work);
 void work_release(struct work *work);

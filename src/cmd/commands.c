@@ -6,7 +6,8 @@
 static const char *const scan_examples[] = {
 	"assay scan", "the current folder, with its compile_commands.json",
 	"assay scan -p build --pattern P02 src/codec.c", "one pattern in one file, with the database of build/",
-	"assay scan --patches fixes --format json -o scan.json", "the candidates as patches, the findings as JSON", NULL};
+	"assay scan --patches fixes --format json -o scan.json", "the candidates as patches, the findings as JSON",
+	"assay scan --baseline scan.json --changed-since main", "what a branch adds", NULL};
 static const char *const explain_examples[] = {
 	"assay explain", "the patterns that are known",
 	"assay explain P02", "a pattern: what, why, when to leave it, what refutes it",
@@ -25,6 +26,8 @@ static const char *const show_examples[] = {
 	"assay show", "the last run: each step of each proof, and how to repeat it",
 	"assay show 20261201-1015 --format json", "a run by the beginning of its id, as JSON",
 	"assay show last --samples", "its raw pairs, tab-separated", NULL};
+static const char *const report_examples[] = {
+	"assay report last --format sarif -o last.sarif", "the last run, for code hosts and editors", NULL};
 static const char *const log_examples[] = {"assay log -n 5", "the last five runs", NULL};
 static const char *const help_examples[] = {"assay help try", "what `assay try` does and takes", NULL};
 
@@ -52,6 +55,10 @@ const struct command command_table[] = {
 	 "Each step of each proof with its evidence, effects with their intervals, controls, counters, code differences, candidates "
 	 "and the command that repeats each trial. RUN is an id of `assay log`, a beginning of one, or `last` (the default).",
 	 show_examples, command_show},
+	{CMD_REPORT, "report", "[RUN]", 0, 1, "prints the report of an old run again, in any format",
+	 "The report as it was printed at the time, from the store, in any format. RUN is an id of `assay log`, a beginning of one, or "
+	 "`last` (the default). `assay show` prints the whole record instead.",
+	 report_examples, command_report},
 	{CMD_LOG, "log", "", 0, 0, "lists the runs that are kept", "The runs that are kept in the store, the newest first.",
 	 log_examples, command_log},
 	{CMD_HELP, "help", "[COMMAND]", 0, 1, "says what a command does and takes", "Says what a command does and which options it takes.",

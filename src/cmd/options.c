@@ -13,13 +13,14 @@ enum option_id {
 	OPT_HELP = 256, OPT_FORMAT, OPT_OUTPUT, OPT_JOBS, OPT_PROJECT, OPT_SOURCE, OPT_DATABASE, OPT_PATTERN, OPT_PATCHES,
 	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS, OPT_BENCH_LIBS,
 	OPT_PARAM, OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_REQUIRE,
-	OPT_FORBID, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
+	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
 };
 
 enum {
 	SETTLING = CMD_TRY | CMD_AUDIT,
 	SCANNING = CMD_SCAN | CMD_EXPLAIN | SETTLING,
-	EVERY = CMD_SCAN | CMD_EXPLAIN | CMD_TRY | CMD_AUDIT | CMD_SHOW | CMD_LOG | CMD_HELP,
+	EVERY = CMD_SCAN | CMD_EXPLAIN | CMD_TRY | CMD_AUDIT | CMD_SHOW | CMD_LOG | CMD_REPORT | CMD_HELP,
+	REPORTING = CMD_SCAN | SETTLING | CMD_SHOW | CMD_REPORT,
 };
 
 #define VERDICTS "faster slower no-effect mixed inconclusive wrong-results"
@@ -64,6 +65,11 @@ static const struct option_spec specs[] = {
 	{OPT_FORBID, 0, "forbid", "VERDICT", SETTLING, "the gate: exit status 1 if this is the verdict of any trial; slower: by "
 	 "more than the margin", VERDICTS},
 	{OPT_PATTERN, 0, "pattern", "ID", CMD_SCAN | CMD_AUDIT, "only this pattern, by id or name; may be repeated", NULL},
+	{OPT_BASELINE, 0, "baseline", "FILE", CMD_SCAN, "an earlier report (--format json or sarif): findings that it has are counted, "
+	 "not listed, and those that are gone are counted too", "*"},
+	{OPT_CHANGED_SINCE, 0, "changed-since", "REV", CMD_SCAN, "only findings on lines, or in functions, that changed since this git "
+	 "revision, the working tree included", NULL},
+	{OPT_ALL, 0, "all", NULL, CMD_SCAN, "lists what --baseline knows, too", NULL},
 	{OPT_PATCHES, 0, "patches", "DIR", CMD_SCAN, "writes each candidate to DIR as a patch and prints its name", "*"},
 	{OPT_PROJECT, 0, "project", "DIR", SCANNING, "the folder of assay.yaml, or the tree itself (default: the folder "
 	 "given or the current one)", "*"},
@@ -74,8 +80,8 @@ static const struct option_spec specs[] = {
 	{OPT_RECOMPUTE, 0, "recompute", NULL, CMD_SHOW, "judges the run again from its stored samples and plan: exit status 0 if "
 	 "every verdict on time is the same to the last digit, 1 if not, 3 if the store lacks what it needs", NULL},
 	{OPT_LIMIT, 'n', "limit", "N", CMD_LOG, "so many runs at most (default: 20; 0: all)", NULL},
-	{OPT_FORMAT, 0, "format", "FORMAT", CMD_SCAN | SETTLING | CMD_SHOW, "text or json (default: text)", "text json"},
-	{OPT_OUTPUT, 'o', "output", "FILE", CMD_SCAN | SETTLING | CMD_SHOW, "writes the report to FILE", "*"},
+	{OPT_FORMAT, 0, "format", "FORMAT", REPORTING, "text, json or sarif (default: text)", "text json sarif"},
+	{OPT_OUTPUT, 'o', "output", "FILE", REPORTING, "writes the report to FILE", "*"},
 	{OPT_HELP, 'h', "help", NULL, EVERY, "prints this text", NULL},
 };
 
@@ -231,9 +237,9 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		options->help = true;
 		break;
 	case OPT_FORMAT:
-		if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
-			return bad_value(err, spec, value, "text or json");
-		options->format = strcmp(value, "json") == 0 ? FORMAT_JSON : FORMAT_TEXT;
+		if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0 && strcmp(value, "sarif") != 0)
+			return bad_value(err, spec, value, "text, json or sarif");
+		options->format = value[0] == 'j' ? FORMAT_JSON : value[0] == 's' ? FORMAT_SARIF : FORMAT_TEXT;
 		break;
 	case OPT_OUTPUT:
 		options->output = value;
@@ -331,6 +337,15 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		if (!verdict_from(arena, value, &options->forbid))
 			return bad_value(err, spec, value, "a verdict: slower, wrong-results, …");
 		options->forbid_given = true;
+		break;
+	case OPT_BASELINE:
+		options->baseline = value;
+		break;
+	case OPT_CHANGED_SINCE:
+		options->changed_since = value;
+		break;
+	case OPT_ALL:
+		options->all = true;
 		break;
 	case OPT_SAMPLES:
 		options->samples = true;

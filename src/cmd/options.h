@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum format { FORMAT_TEXT, FORMAT_JSON };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SARIF };
 
 /* What was asked for; everything that was not given has its default. Strings point into argv or the arena. */
 struct options {
@@ -22,6 +22,8 @@ struct options {
 	/* scan */
 	struct string_list patterns;
 	const char *patches;
+	const char *baseline, *changed_since; /* NULL: not narrowed */
+	bool all; /* also what the baseline knows */
 	/* the candidate of try */
 	const char *patch, *define, *flags, *cc;
 	/* what it is run with */
@@ -55,6 +57,7 @@ enum {
 	CMD_SHOW = 16,
 	CMD_LOG = 32,
 	CMD_HELP = 64,
+	CMD_REPORT = 1 << 8,
 };
 
 struct invocation;

@@ -51,16 +51,21 @@ int command_scan(struct invocation *invocation)
 		status = work_open(invocation, project, &work, &err);
 	int code;
 	if (status == ST_OK) {
-		status = work_scan(&work, &paths, &err);
+		struct narrowing narrowing;
+		status = work_narrowing(&work, &narrowing, &err);
+		if (status == ST_OK)
+			status = work_scan(&work, &paths, &err);
 		if (status == ST_OK)
 			status = hypothesize_findings(&work.session, &err);
+		if (status == ST_OK)
+			work_narrow(&work, &narrowing, &paths);
 		/* A scan settles nothing: its hypotheses are those of the next audit. */
 		work.session.run.hypotheses = (struct hypothesis_list){0};
 		if (status == ST_OK && invocation->options.patches)
 			status = patches_write(&work, invocation->options.patches, &patches, &err);
 		work_keep_scan(&work);
 		code = work_finish(&work, status, &err, term_scan);
-		FILE *names = invocation->options.format == FORMAT_JSON && !invocation->options.output ? stderr : stdout;
+		FILE *names = invocation->options.format != FORMAT_TEXT && !invocation->options.output ? stderr : stdout;
 		for (size_t i = 0; i < patches.count; i++)
 			fprintf(names, "%s\n", patches.at[i]);
 	} else {

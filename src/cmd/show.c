@@ -78,6 +78,12 @@ static enum status samples_print(FILE *out, struct store *store, struct arena *a
 	return ST_OK;
 }
 
+/* As the command printed it at the time. */
+static print_run *report_of(const struct run *run)
+{
+	return run->trials.count || run->hypotheses.count ? term_verdicts : term_scan;
+}
+
 static enum status show(struct invocation *invocation, struct store *store, int *ret_exit, struct err *err)
 {
 	const struct options *options = &invocation->options;
@@ -93,8 +99,8 @@ static enum status show(struct invocation *invocation, struct store *store, int 
 	if (status != ST_OK)
 		return status;
 	struct output output;
-	if (options->recompute && (options->samples || options->format == FORMAT_JSON))
-		return err_set(err, ST_USAGE, "--recompute prints text and nothing else: leave out --samples and --format json");
+	if (options->recompute && (options->samples || options->format != FORMAT_TEXT))
+		return err_set(err, ST_USAGE, "--recompute prints text and nothing else: leave out --samples and --format");
 	status = output_open(&output, options, err);
 	if (status != ST_OK)
 		return status;
@@ -103,10 +109,8 @@ static enum status show(struct invocation *invocation, struct store *store, int 
 		status = run_recompute(store, &run, output.file, ret_exit, err);
 	else if (options->samples)
 		status = samples_print(output.file, store, arena, &run, err);
-	else if (options->format == FORMAT_JSON)
-		fputs(json_run(arena, &run), output.file);
 	else
-		term_record(output.file, &run, &output.term);
+		run_print(&output, arena, &run, options->format, invocation->command->bit == CMD_REPORT ? report_of(&run) : term_record);
 	enum status written = output_close(&output, err);
 	return status == ST_OK ? written : status;
 }
@@ -124,4 +128,9 @@ int command_show(struct invocation *invocation)
 		status = show(invocation, store, &code, &err);
 	store_close(store);
 	return status == ST_OK ? code : complain(&err);
+}
+
+int command_report(struct invocation *invocation)
+{
+	return command_show(invocation);
 }

@@ -731,8 +731,7 @@ static int gate_finish(struct work *work)
 	BUG("no such gate");
 }
 
-int work_finish(struct work *work, enum status status, struct err *err,
-                void (*print)(FILE *out, const struct run *run, const struct term_options *options))
+int work_finish(struct work *work, enum status status, struct err *err, print_run *print)
 {
 	struct session *session = &work->session;
 	struct run *run = &session->run;
@@ -753,12 +752,10 @@ int work_finish(struct work *work, enum status status, struct err *err,
 		enum status written = output_open(&output, &work->invocation->options, &trouble);
 		if (written == ST_OK) {
 			output.term.kept = work->store != NULL;
-			if (work->invocation->options.format == FORMAT_JSON)
-				fputs(json_run(&session->arena, run), output.file);
-			else if (status == ST_OK || status == ST_INTERRUPTED || run->trials.count)
-				print(output.file, run, &output.term);
-			else
-				term_scan(output.file, run, &output.term); /* settling never began: what the scan found stands */
+			output.term.all = work->invocation->options.all;
+			/* When settling never began, what the scan found stands. */
+			bool settled = status == ST_OK || status == ST_INTERRUPTED || run->trials.count;
+			run_print(&output, &session->arena, run, work->invocation->options.format, settled ? print : term_scan);
 			written = output_close(&output, &trouble);
 		}
 		if (written != ST_OK)

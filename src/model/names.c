@@ -38,6 +38,8 @@ static bool name_find(const char *const *names, size_t count, const char *name, 
 NAMES(tier, tier, "A", "B", "C")
 NAMES(severity, severity, "low", "medium", "high", "critical")
 NAMES(finding_kind, finding_kind, "finding", "guard")
+NAMES(baseline_state, baseline_state, "none", "new", "unchanged", "absent")
+NAMES(deliberate_in, deliberate_in, "nowhere", "source", "project")
 NAMES(candidate_kind, candidate_kind, "patch", "define", "flags", "cc", "none")
 NAMES(verdict, verdict, "not settled", "faster", "slower", "no effect", "mixed", "inconclusive", "wrong results",
       "not built", "not reached", "deliberate", "failed")

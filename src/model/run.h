@@ -46,6 +46,10 @@ struct run {
 	double scan_seconds;
 	bool database; /* compile_commands.json was used; false: best effort */
 	struct finding_list findings;
+	const char *baseline;       /* the earlier report that the findings are compared with, or NULL */
+	struct finding_list absent; /* findings of that report which are gone */
+	const char *changed_since;  /* only findings in what changed since this revision are kept; NULL: all are */
+	unsigned findings_left_out; /* by changed_since */
 	struct hypothesis_list hypotheses;
 	struct trial_list trials;
 	struct family_list families;

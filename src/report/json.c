@@ -13,21 +13,6 @@ static const char *const change_names[] = {"unchanged", "changed", "added", "rem
 
 /* ---- writing: values ------------------------------------------------------------------------------------------ */
 
-/* Length of the valid UTF-8 sequence at `at`, 0 when there is none (RFC 3629: no overlong forms, no surrogates). */
-static size_t utf8_sequence(const unsigned char *at)
-{
-	if (at[0] < 0x80)
-		return 1;
-	size_t size = at[0] >= 0xc2 && at[0] <= 0xdf ? 2 : at[0] >= 0xe0 && at[0] <= 0xef ? 3 : at[0] >= 0xf0 && at[0] <= 0xf4 ? 4 : 0;
-	for (size_t i = 1; i < size; i++)
-		if ((at[i] & 0xc0) != 0x80)
-			return 0;
-	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf0 && at[1] < 0x90) ||
-	    (at[0] == 0xf4 && at[1] > 0x8f))
-		return 0;
-	return size;
-}
-
 static json_t *text_json(const char *text)
 {
 	if (!text)
@@ -36,19 +21,10 @@ static json_t *text_json(const char *text)
 	if (value)
 		return value;
 	/* Compilers and sources speak Latin-1 at times. */
-	char *clean = malloc(3 * strlen(text) + 1);
-	if (!clean)
-		return json_null();
-	size_t used = 0;
-	for (const unsigned char *at = (const unsigned char *)text; *at;) {
-		size_t size = utf8_sequence(at);
-		memcpy(clean + used, size ? (const char *)at : "\xef\xbf\xbd", size ? size : 3);
-		used += size ? size : 3;
-		at += size ? size : 1;
-	}
-	clean[used] = '\0';
-	value = json_string(clean);
-	free(clean);
+	struct arena scratch;
+	arena_init(&scratch);
+	value = json_string(utf8_clean(&scratch, text));
+	arena_release(&scratch);
 	return value ? value : json_null();
 }
 
@@ -109,6 +85,8 @@ static json_t *finding_json(const struct finding *finding)
 	put(object, "contract", text_json(finding->contract));
 	put(object, "candidate", text_json(finding->candidate));
 	put(object, "deliberate", text_json(finding->deliberate));
+	put(object, "deliberate_in", finding->deliberate_in ? text_json(deliberate_in_name(finding->deliberate_in)) : json_null());
+	put(object, "baseline", finding->baseline ? text_json(baseline_state_name(finding->baseline)) : json_null());
 	put(object, "built", json_boolean(finding->built));
 	return object;
 }
@@ -420,6 +398,13 @@ static json_t *head_json(const struct run *run)
 	put(scan, "lines", count_json(run->lines_scanned));
 	put(scan, "seconds", real_json(run->scan_seconds));
 	put(scan, "database", json_boolean(run->database));
+	put(scan, "baseline", text_json(run->baseline));
+	json_t *absent = json_array();
+	for (size_t i = 0; i < run->absent.count; i++)
+		json_array_append_new(absent, finding_json(run->absent.at[i]));
+	put(scan, "absent", absent);
+	put(scan, "changed_since", text_json(run->changed_since));
+	put(scan, "findings_left_out", count_json(run->findings_left_out));
 	put(document, "scan", scan);
 	put(document, "families", families_json(&run->families));
 	return document;
@@ -653,6 +638,21 @@ GET_NAMED(rung, rung)
 GET_NAMED(step_result, step_result)
 GET_NAMED(run_state, run_state)
 
+/* The same for keys that documents of older assays don't have; null is the first name. */
+#define GET_NAMED_OR_MISSING(type)                                                                                     \
+	static enum type get_##type##_or_missing(const struct reader *reader, const struct place *place, json_t *object,      \
+	                                         const char *key)                                                          \
+	{                                                                                                                  \
+		struct place at = {.up = place, .name = key};                                                                  \
+		const char *name = get_text_or_missing(reader, place, object, key);                                            \
+		enum type value = (enum type)0;                                                                                \
+		if (name && !type##_parse(name, &value))                                                                       \
+			wrong(reader, &at, "one of the names that the schema lists");                                              \
+		return value;                                                                                                  \
+	}
+GET_NAMED_OR_MISSING(baseline_state)
+GET_NAMED_OR_MISSING(deliberate_in)
+
 /* ---- reading: nouns -------------------------------------------------------------------------------------------- */
 
 static struct finding *finding_get(const struct reader *reader, const struct place *place, json_t *object)
@@ -674,6 +674,8 @@ static struct finding *finding_get(const struct reader *reader, const struct pla
 		.contract = get_text(reader, place, object, "contract", true),
 		.candidate = get_text(reader, place, object, "candidate", true),
 		.deliberate = get_text(reader, place, object, "deliberate", true),
+		.deliberate_in = get_deliberate_in_or_missing(reader, place, object, "deliberate_in"),
+		.baseline = get_baseline_state_or_missing(reader, place, object, "baseline"),
 		.built = get_bool(reader, place, object, "built"),
 	};
 	return finding;
@@ -1108,6 +1110,19 @@ static void head_get(const struct reader *reader, json_t *document, struct run *
 	run->lines_scanned = get_count(reader, &scan_at, scan, "lines", INT64_MAX);
 	run->scan_seconds = get_real(reader, &scan_at, scan, "seconds", 0);
 	run->database = get_bool(reader, &scan_at, scan, "database");
+	run->baseline = get_text_or_missing(reader, &scan_at, scan, "baseline");
+	run->changed_since = get_text_or_missing(reader, &scan_at, scan, "changed_since");
+	run->findings_left_out = (unsigned)get_real_or_missing(reader, &scan_at, scan, "findings_left_out", 0);
+	struct place absent_in = {.up = &scan_at, .name = "absent"};
+	json_t *absent = json_object_get(scan, "absent") ? get_array(reader, &scan_at, scan, "absent") : NULL;
+	for (size_t i = 0; i < json_array_size(absent); i++) {
+		struct place absent_at = {.up = &absent_in, .index = i};
+		json_t *item = element(reader, &absent_at, absent, i);
+		if (!item)
+			break;
+		struct finding *finding = finding_get(reader, &absent_at, item);
+		list_push(reader->arena, &run->absent, finding);
+	}
 }
 
 static void lists_get(const struct reader *reader, json_t *document, struct run *run)

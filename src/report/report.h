@@ -36,6 +36,7 @@ MUST_CHECK enum status json_finding_read(struct arena *arena, const char *text, 
 struct term_options {
 	bool colour;
 	bool utf8;      /* false: ASCII only */
+	bool all;       /* of a scan: also the findings that its baseline knows */
 	bool kept;      /* the run is in the store: `assay show` finds it */
 	unsigned width; /* columns; taken as 80 to 160 */
 };

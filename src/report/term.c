@@ -477,6 +477,17 @@ static const char *scan_summary(struct arena *arena, const struct run *run)
 	return text;
 }
 
+static const char *baseline_summary(struct arena *arena, const struct run *run, bool all)
+{
+	unsigned fresh = 0, known = 0;
+	for (size_t i = 0; i < run->findings.count; i++) {
+		fresh += run->findings.at[i]->baseline == BASELINE_NEW;
+		known += run->findings.at[i]->baseline == BASELINE_UNCHANGED;
+	}
+	return arena_printf(arena, "beside %s: %u new, %u unchanged%s, %zu absent", run->baseline, fresh, known,
+	                    known && !all ? " (not listed; --all lists them)" : "", run->absent.count);
+}
+
 void term_scan(FILE *out, const struct run *run, const struct term_options *options)
 {
 	struct printer printer = printer_begin(out, options);
@@ -486,6 +497,8 @@ void term_scan(FILE *out, const struct run *run, const struct term_options *opti
 		list_push(&printer.arena, &ranked, run->findings.at[i]);
 	findings_rank(&ranked);
 	for (size_t i = 0; i < ranked.count; i++) {
+		if (ranked.at[i]->baseline == BASELINE_UNCHANGED && !options->all)
+			continue;
 		finding_print(&printer, ranked.at[i]);
 		fputc('\n', out);
 	}
@@ -493,6 +506,11 @@ void term_scan(FILE *out, const struct run *run, const struct term_options *opti
 	if (run->notes.count)
 		fputc('\n', out);
 	wrap(&printer, BOLD, scan_summary(&printer.arena, run), 0);
+	if (run->changed_since)
+		wrap(&printer, PLAIN, arena_printf(&printer.arena, "only what changed since %s: %s elsewhere left out", run->changed_since,
+		                                   counted(&printer.arena, run->findings_left_out, "finding", "findings")), 0);
+	if (run->baseline)
+		wrap(&printer, PLAIN, baseline_summary(&printer.arena, run, options->all), 0);
 	if (ranked.count)
 		wrap(&printer, DIM, "`assay explain ID` says what and why, `assay try ID` settles one, `assay audit` all", 0);
 	printer_end(&printer);

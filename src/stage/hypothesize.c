@@ -94,8 +94,10 @@ enum status hypothesize_findings(struct session *session, struct err *err)
 		struct finding *finding = session->run.findings.at[i];
 		if (*session->interrupted)
 			return err_set(err, ST_INTERRUPTED, "interrupted");
-		if (!finding->deliberate)
+		if (!finding->deliberate) {
 			finding->deliberate = decision_on(session, finding->id);
+			finding->deliberate_in = finding->deliberate ? DELIBERATE_IN_PROJECT : DELIBERATE_NOWHERE;
+		}
 		struct err trouble = ERR_INIT;
 		if (finding->edits.count && finding_diff(session, finding, &trouble) != ST_OK)
 			session_note(session, finding->id, "no candidate can be made: %s", trouble.text);

@@ -1044,8 +1044,10 @@ static void annotations_apply(struct scanning *scanning, struct source *source, 
 		annotation_read(scanning, source, &source->comments.at[i], &annotations);
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < annotations.count && !found[i].finding->deliberate; k++)
-			if (annotation_applies(scanning, source, &annotations.at[k], &found[i]))
+			if (annotation_applies(scanning, source, &annotations.at[k], &found[i])) {
 				found[i].finding->deliberate = annotations.at[k].reason;
+				found[i].finding->deliberate_in = DELIBERATE_IN_SOURCE;
+			}
 }
 
 static void decisions_apply(struct scanning *scanning, const struct found_list *found)
@@ -1060,8 +1062,10 @@ static void decisions_apply(struct scanning *scanning, const struct found_list *
 			if (!decision_matches(decision->finding, finding->id))
 				continue;
 			used = true;
-			if (!finding->deliberate)
-				finding->deliberate = decision->reason;
+			if (finding->deliberate)
+				continue;
+			finding->deliberate = decision->reason;
+			finding->deliberate_in = DELIBERATE_IN_PROJECT;
 		}
 		if (!used && whole && !*session->interrupted)
 			session_note(session, session->project.file ? session->project.file : "decisions",

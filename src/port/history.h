@@ -1,0 +1,29 @@
+/* The history of a tree: what of it changed since a revision. Read only, by libgit2, without a shell and without running
+ * anything of the repository. */
+#ifndef ASSAY_PORT_HISTORY_H
+#define ASSAY_PORT_HISTORY_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+
+/* Lines of a file as it stands now that are new or other than they were. A deletion is the line that it stood before. */
+struct changed_lines {
+	const char *file;     /* relative to the tree */
+	unsigned first, last; /* from 1; UINT_MAX: to the end */
+};
+LIST_OF(struct changed_lines, changed_list);
+
+/* The working tree as it stands, files that git does not know yet included, against the revision (anything that
+ * `git rev-parse` takes). `tree` may be a folder inside a repository. ST_USAGE: no such revision. ST_INPUT: the tree
+ * belongs to no repository, or it can't be read. */
+MUST_CHECK enum status history_changed_since(struct arena *arena, const char *tree, const char *revision,
+                                             struct changed_list *ret_changes, struct err *err);
+
+/* Does the line itself, or the function around it, hold something that changed? `text`: the file as it is now; functions
+ * are found as `git diff --function-context` finds them: from a line that begins with a letter to one that begins with
+ * a brace. */
+bool history_touches(const struct changed_list *changes, const char *file, const char *text, unsigned line);
+
+#endif
