@@ -72,22 +72,6 @@ static const struct extension {
 
 /* ---- names ---------------------------------------------------------------------------------------------------- */
 
-/* Whether a name says that it is for an extension: fletcher_4_avx2_ops, sse41, neon; not "assert". */
-static bool name_says_extension(const char *name)
-{
-	static const char *const words[] = {"avx", "sse2", "sse3", "sse4", "ssse3", "neon", "aesni", "pclmul", "shani", "bmi2",
-	                                    "popcnt", "altivec", "armv8", "armv7", "sve", "avx2", NULL};
-	for (size_t i = 0; name && words[i]; i++) {
-		for (const char *at = name; (at = strcasestr(at, words[i])) != NULL; at++) {
-			char before = at > name ? at[-1] : '_', after = at[strlen(words[i])];
-			bool camel = before >= 'a' && before <= 'z' && *at >= 'A' && *at <= 'Z';
-			if ((!isalpha((unsigned char)before) || camel) && !islower((unsigned char)after))
-				return true;
-		}
-	}
-	return false;
-}
-
 /* Whether a function of this name asks the processor. */
 static bool name_asks(const char *name)
 {
@@ -101,10 +85,10 @@ static bool name_asks(const char *name)
 	for (size_t i = 0; known[i]; i++)
 		if (strcmp(name, known[i]) == 0)
 			return true;
-	bool cpu = name_says_extension(name) || name_has_word(name, "cpu") || name_has_word(name, "cpuid") || name_has_word(name, "simd");
+	bool cpu = name_has_extension(name) || name_has_word(name, "cpu") || name_has_word(name, "cpuid") || name_has_word(name, "simd");
 	if (name_has_word(name, "cpuid") || strcasestr(name, "cpu_features") || strcasestr(name, "cpufeatures"))
 		return true;
-	for (size_t i = 0; cpu && name_says_extension(name) && verbs[i]; i++)
+	for (size_t i = 0; cpu && name_has_extension(name) && verbs[i]; i++)
 		if (strcasestr(name, verbs[i]) && (name_has_word(name, verbs[i]) || strlen(verbs[i]) > 6))
 			return true;
 	return false;
@@ -344,7 +328,7 @@ struct asking {
 static bool mentions_extension(struct ast_node *node, void *context)
 {
 	if ((node->kind == AST_REF || node->kind == AST_MEMBER || node->kind == AST_CALL) &&
-	    (name_says_extension(node->name) || (node->kind == AST_CALL && name_asks(call_name(node)))))
+	    (name_has_extension(node->name) || (node->kind == AST_CALL && name_asks(call_name(node)))))
 		*(bool *)context = true;
 	return true;
 }
@@ -365,7 +349,7 @@ static const char *declared_target(const struct ast_unit *unit, const struct ast
 static bool find_variant(struct ast_node *node, void *context)
 {
 	struct ast_node **called = context;
-	if (!*called && node->kind == AST_CALL && name_says_extension(call_name(node)) && !name_asks(call_name(node)))
+	if (!*called && node->kind == AST_CALL && name_has_extension(call_name(node)) && !name_asks(call_name(node)))
 		*called = node;
 	return !*called;
 }
@@ -444,7 +428,7 @@ static void table_look(const struct ast_unit *unit, struct ast_node *array, stru
 			ref = ast_strip_casts(child_of(item, 0));
 		if (!ref || ref->kind != AST_REF || !ref->name)
 			continue;
-		bool says = name_says_extension(ref->name);
+		bool says = name_has_extension(ref->name);
 		fast += says;
 		plain += !says;
 		if (i == 0)

@@ -625,6 +625,21 @@ bool name_has_word(const char *name, const char *word)
 	return false;
 }
 
+bool name_has_extension(const char *name)
+{
+	static const char *const words[] = {"avx", "sse2", "sse3", "sse4", "ssse3", "neon", "aesni", "pclmul", "shani", "bmi2",
+	                                    "popcnt", "altivec", "armv8", "armv7", "sve", "avx2", NULL};
+	for (size_t i = 0; name && words[i]; i++) {
+		for (const char *at = name; (at = strcasestr(at, words[i])) != NULL; at++) {
+			char before = at > name ? at[-1] : '_', after = at[strlen(words[i])];
+			bool camel = before >= 'a' && before <= 'z' && *at >= 'A' && *at <= 'Z';
+			if ((!is_letter(before) || camel) && !(after >= 'a' && after <= 'z'))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 
 bool node_is_loop(const struct ast_node *node)

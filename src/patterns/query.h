@@ -91,6 +91,8 @@ struct ast_node *call_locks(const struct ast_node *call);
 bool node_constant(struct ast_node *node, long long *ret_value);
 /* Whether `word` is one of the words of a name: "find" in hash_find_all, hashFind. Case doesn't matter. */
 bool name_has_word(const char *name, const char *word);
+/* Whether a name says that it is for an instruction set extension: fletcher_4_avx2_ops, crc_sse42.c, neon; not "assert". */
+bool name_has_extension(const char *name);
 
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 struct loop {

@@ -54,7 +54,11 @@ static struct compile_command example_command(struct arena *arena, const char *p
 	list_push(arena, &command.argv, "gcc");
 	if (text_starts(text, "// flags: ")) {
 		struct string_list flags = {0};
-		assert_true(shell_split(arena, arena_strndup(arena, text + 10, strcspn(text + 10, "\n")), &flags));
+		char *line = arena_strndup(arena, text + 10, strcspn(text + 10, "\n"));
+		char *mark = strstr(line, MARK); /* what is reported of the whole unit stands on its first line */
+		if (mark)
+			*mark = '\0';
+		assert_true(shell_split(arena, line, &flags));
 		for (size_t i = 0; i < flags.count; i++)
 			list_push(arena, &command.argv, flags.at[i]);
 	} else {

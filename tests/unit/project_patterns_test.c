@@ -1,0 +1,252 @@
+/* Patterns that look at the whole project, on small trees: what one file can't show. */
+#include "stage/stages.h"
+
+#include "base/text.h"
+#include "patterns/pattern.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t interrupted;
+static struct session session;
+static char tree[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(tree, "/tmp/assay-whole-XXXXXX");
+	assert_non_null(mkdtemp(tree));
+	session = (struct session){.interrupted = &interrupted, .jobs = 2};
+	session.project.tree = session.project.dir = tree;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_release(&session.arena);
+	char command[128];
+	snprintf(command, sizeof command, "rm -rf '%s'", tree);
+	return system(command) != 0;
+}
+
+static void put(const char *name, const char *text)
+{
+	char path[256];
+	snprintf(path, sizeof path, "%s/%s", tree, name);
+	for (char *slash = path + strlen(tree) + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
+		*slash = '\0';
+		mkdir(path, 0777);
+		*slash = '/';
+	}
+	FILE *file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fputs(text, file) < 0, 0);
+	fclose(file);
+}
+
+/* "file flags" pairs, up to NULL. */
+static void database(const char *const *pairs)
+{
+	char text[8192] = "[";
+	size_t used = 1;
+	for (; pairs[0]; pairs += 2)
+		used += (size_t)snprintf(text + used, sizeof text - used,
+		                         "%s{\"directory\": \"%s\", \"file\": \"%s\", \"command\": \"cc %s -c -o x.o %s\"}",
+		                         used > 1 ? ",\n" : "", tree, pairs[0], pairs[1], pairs[0]);
+	snprintf(text + used, sizeof text - used, "]");
+	put("compile_commands.json", text);
+}
+
+static void run(const char *pattern)
+{
+	struct scan_request request = {0};
+	struct err err = ERR_INIT;
+	list_push(&session.arena, &request.patterns, pattern);
+	session.commands_known = false;
+	session.run.findings = (struct finding_list){0};
+	assert_int_equal(scan(&session, &request, &err), ST_OK);
+}
+
+static const struct finding *finding_at(const char *file, unsigned line)
+{
+	const struct finding *found = NULL;
+	for (size_t i = 0; i < session.run.findings.count; i++) {
+		const struct finding *finding = session.run.findings.at[i];
+		print_message("%s:%u: %s %s\n", finding->file, finding->line, severity_name(finding->severity), finding->message);
+		if (finding->line == line && strcmp(finding->file, file) == 0)
+			found = finding;
+	}
+	return found;
+}
+
+#define SWITCHED "#ifndef LIB_DISABLE_ASM\n__asm__(\"\");\n#endif\n"
+
+static void a_switch_in_a_template_is_low(void **state)
+{
+	(void)state;
+	put("lib/code.h", SWITCHED);
+	put("lib/in.c", "#define LIB_DISABLE_ASM 1\n#include \"code.h\"\n");
+	put("lib/real.c", "#include \"code.h\"\n");
+	database((const char *const[]){"lib/real.c", "-O2", NULL});
+	run("P04");
+	assert_int_equal(session.run.findings.count, 1);
+	const struct finding *finding = finding_at("lib/in.c", 1);
+	assert_non_null(finding);
+	assert_int_equal(finding->severity, SEVERITY_LOW);
+	assert_false(finding->built);
+	assert_non_null(strstr(finding->message, "no command compiles"));
+}
+
+static void a_switch_is_reported_with_its_units(void **state)
+{
+	(void)state;
+	put("lib/config.h", "#define LIB_DISABLE_ASM 1\n");
+	put("lib/code.h", SWITCHED);
+	put("lib/a.c", "#include \"config.h\"\n#include \"code.h\"\n");
+	put("lib/b.c", "#include \"config.h\"\n#include \"code.h\"\n");
+	put("lib/c.c", "int c;\n");
+	database((const char *const[]){"lib/a.c", "-O2", "lib/b.c", "-O2", "lib/c.c", "-O2", NULL});
+	run("P04");
+	assert_int_equal(session.run.findings.count, 1);
+	const struct finding *finding = finding_at("lib/config.h", 1);
+	assert_non_null(finding);
+	assert_int_equal(finding->severity, SEVERITY_HIGH);
+	assert_non_null(strstr(finding->message, "lib/code.h:1 leaves out lines 1 to 3"));
+	assert_non_null(strstr(finding->evidence, "2 units: lib/a.c, lib/b.c"));
+	assert_int_equal(finding->edits.count, 1);
+	/* On the command line it is reported where it takes effect. */
+	put("lib/config.h", "\n");
+	database((const char *const[]){"lib/a.c", "-O2 -DLIB_DISABLE_ASM", "lib/b.c", "-O2", "lib/c.c", "-O2 -DLIB_DISABLE_ASM", NULL});
+	run("P04");
+	assert_int_equal(session.run.findings.count, 1);
+	assert_non_null(finding = finding_at("lib/code.h", 1));
+	assert_int_equal(finding->edits.count, 0);
+	assert_non_null(strstr(finding->message, "-DLIB_DISABLE_ASM"));
+	/* Nobody obeys it. */
+	database((const char *const[]){"lib/a.c", "-O2", "lib/b.c", "-O2", "lib/c.c", "-O2 -DLIB_DISABLE_ASM", NULL});
+	run("P04");
+	assert_int_equal(session.run.findings.count, 0);
+}
+
+static void flags_are_counted(void **state)
+{
+	(void)state;
+	put("a.c", "int a;\n");
+	put("b.c", "int b;\n");
+	put("tests/t.c", "int t;\n");
+	database((const char *const[]){"a.c", "-O2", "b.c", "-O3 -O0", "tests/t.c", "-O0", NULL});
+	run("P04");
+	assert_int_equal(session.run.findings.count, 1);
+	const struct finding *finding = finding_at("b.c", 1);
+	assert_non_null(finding);
+	assert_int_equal(finding->severity, SEVERITY_MEDIUM);
+	assert_non_null(strstr(finding->message, "1 of the 2 units are compiled with -O0"));
+	database((const char *const[]){"a.c", "-g", "b.c", "-g", NULL});
+	run("P04");
+	assert_int_equal(session.run.findings.count, 1);
+	assert_int_equal(session.run.findings.at[0]->severity, SEVERITY_LOW);
+	assert_non_null(strstr(session.run.findings.at[0]->message, "is this the build that ships"));
+	database((const char *const[]){"a.c", "-O0 -fsanitize=address", "b.c", "-mno-sse -mno-red-zone -O2", NULL});
+	run("P04");
+	assert_int_equal(session.run.findings.count, 0);
+}
+
+static void sources_that_nothing_compiles(void **state)
+{
+	(void)state;
+	put("lib/a.c", "#include \"part_avx2.c\"\n");
+	put("lib/part_avx2.c", "int part;\n"); /* included */
+	put("lib/sum_avx2.c", "int sum;\n");
+	put("lib/sum_neon.c", "int neon;\n"); /* another processor's */
+	put("lib/asm/x.S", "#include \"x_included.S\"\n");
+	put("lib/asm/x_included.S", "\n");
+	put("lib/asm/fast.S", "\n");
+	put("lib/asm/arm/fast.S", "\n");
+	put("contrib/other.S", "\n");
+	database((const char *const[]){"lib/a.c", "-O2", "lib/asm/x.S", "", NULL});
+	run("P04");
+#if defined(__x86_64__)
+	assert_int_equal(session.run.findings.count, 2);
+	assert_non_null(finding_at("lib/sum_avx2.c", 1));
+	assert_non_null(finding_at("lib/asm/fast.S", 1));
+#endif
+	/* Without any assembly in the database it may just not be recorded: one low finding for all. */
+	database((const char *const[]){"lib/a.c", "-O2", "lib/sum_avx2.c", "-O2 -mavx2", NULL});
+	run("P04");
+	assert_int_equal(session.run.findings.count, 1);
+	assert_int_equal(session.run.findings.at[0]->severity, SEVERITY_LOW);
+	assert_non_null(strstr(session.run.findings.at[0]->message, "2 assembly sources"));
+}
+
+#define WIDE \
+	"#ifdef __AVX2__\n" \
+	"#include <immintrin.h>\n" \
+	"void WHO(char *p) { for (int i = 0; i < 9; i++) _mm256_storeu_si256((__m256i *)p + i, _mm256_setzero_si256()); }\n" \
+	"#else\n" \
+	"void WHO(char *p) { for (int i = 0; i < 288; i++) p[i] = 0; }\n" \
+	"#endif\n"
+
+static void a_branch_that_another_unit_takes_is_alive(void **state)
+{
+	(void)state;
+#if !defined(__x86_64__)
+	skip();
+#endif
+	put("clear.h", WIDE);
+	put("plain.c", "#define WHO clear_plain\n#include \"clear.h\"\n");
+	put("wide.c", "#define WHO clear_wide\n#include \"clear.h\"\n");
+	database((const char *const[]){"plain.c", "-O2", "wide.c", "-O2", NULL});
+	run("P05");
+	assert_int_equal(session.run.findings.count, 1);
+	assert_int_equal(session.run.findings.at[0]->severity, SEVERITY_MEDIUM);
+	assert_non_null(finding_at("clear.h", 1));
+	database((const char *const[]){"plain.c", "-O2", "wide.c", "-O2 -mavx2", NULL});
+	run("P05");
+	assert_int_equal(session.run.findings.count, 0);
+}
+
+static void a_table_needs_a_question_somewhere(void **state)
+{
+	(void)state;
+	put("table.c", "struct ops { int (*f)(void); };\nextern const struct ops plain_ops, avx2_ops;\n"
+	               "const struct ops *all[] = {&plain_ops, &avx2_ops};\n");
+	put("avx2.c", "int f(void);\n__attribute__((target(\"avx2\"))) int f_avx2(void) { return f(); }\n");
+	database((const char *const[]){"table.c", "-O2", "avx2.c", "-O2", NULL});
+	run("P05");
+#if defined(__x86_64__)
+	assert_int_equal(session.run.findings.count, 1);
+	assert_non_null(finding_at("avx2.c", 2));
+#endif
+	put("avx2.c", "int f(void);\nint avx2_available(void);\n"
+	              "__attribute__((target(\"avx2\"))) int f_avx2(void) { return avx2_available() ? f() : 0; }\n");
+	run("P05");
+	assert_int_equal(session.run.findings.count, 1);
+	const struct finding *finding = finding_at("table.c", 3);
+	assert_non_null(finding);
+	assert_int_equal(finding->kind, FINDING_GUARD);
+	assert_int_equal(finding->edits.count, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(a_switch_in_a_template_is_low),
+	    TEST(a_switch_is_reported_with_its_units),
+	    TEST(flags_are_counted),
+	    TEST(sources_that_nothing_compiles),
+	    TEST(a_branch_that_another_unit_takes_is_alive),
+	    TEST(a_table_needs_a_question_somewhere),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
