@@ -249,7 +249,7 @@ static bool block_start(struct engine *engine)
 	engine->first = first;
 	if (over_layouts(engine))
 		engine->layout_seed = layout_seed(engine->measurement->plan.seed, engine->measurement->blocks);
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 2 && !engine->done; i++) {
 		unsigned which = first ^ i;
 		if (engine->layout_seed)
 			programs[which] = program_layout(engine, &engine->sides[which], which ^ swap);

@@ -425,6 +425,19 @@ static void every_block_has_a_fresh_layout(void **state)
 	assert_true(measurement.stop != STOP_DECIDED || measurement.blocks >= 19);
 	assert_int_not_equal(access(in_folder("pair0"), F_OK), 0);
 	assert_int_not_equal(access(in_folder("pair0.ld"), F_OK), 0);
+	/* A linker that refuses is an error with its words, said once; nobody's program failed. */
+	struct variant refused = candidate;
+	refused.link.argv = (struct string_list){0};
+	for (size_t i = 0; i < candidate.link.argv.count; i++)
+		list_push(&files, &refused.link.argv, candidate.link.argv.at[i]);
+	list_push(&files, &refused.link.argv, "-lno-such-library");
+	baseline.link = refused.link;
+	struct measurement none;
+	assert_int_equal(measure(session, &baseline, &refused, NULL, &plan, NULL, &none, &err), ST_INPUT);
+	HAS(err.text, "no-such-library");
+	assert_null(strstr(strstr(err.text, "measuring the ") + 1, "measuring the "));
+	baseline.link = candidate.link;
+	err = (struct err)ERR_INIT;
 	/* The seeds follow from the plan's. */
 	struct measurement again;
 	plan.budget_s = 1;
