@@ -35,6 +35,7 @@ int command_audit(struct invocation *invocation);
 int command_show(struct invocation *invocation);
 int command_report(struct invocation *invocation);
 int command_log(struct invocation *invocation);
+int command_doctor(struct invocation *invocation);
 int command_help(struct invocation *invocation);
 
 /* "assay: TEXT" on stderr; returns the exit status that belongs to the error. */

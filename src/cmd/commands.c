@@ -29,6 +29,9 @@ static const char *const show_examples[] = {
 static const char *const report_examples[] = {
 	"assay report last --format sarif -o last.sarif", "the last run, for code hosts and editors", NULL};
 static const char *const log_examples[] = {"assay log -n 5", "the last five runs", NULL};
+static const char *const doctor_examples[] = {
+	"assay doctor", "what this machine can prove, what disturbs it, and how to mend it",
+	"assay doctor --format json -o machine.json", "the same for a script: exit status 3 if it is unfit", NULL};
 static const char *const help_examples[] = {"assay help try", "what `assay try` does and takes", NULL};
 
 const struct command command_table[] = {
@@ -61,6 +64,11 @@ const struct command command_table[] = {
 	 report_examples, command_report},
 	{CMD_LOG, "log", "", 0, 0, "lists the runs that are kept", "The runs that are kept in the store, the newest first.",
 	 log_examples, command_log},
+	{CMD_DOCTOR, "doctor", "", 0, 0, "says whether this machine is fit to judge",
+	 "Tries everything that a proof may need: counters, sampling, emulation, compilers, clocks, quiet neighbours. For each lack "
+	 "it says what it costs and how to mend it. Then a program is measured against a copy of itself, once for arithmetic and once "
+	 "for memory, which shows the noise floor. Exit status 3: unfit.",
+	 doctor_examples, command_doctor},
 	{CMD_HELP, "help", "[COMMAND]", 0, 1, "says what a command does and takes", "Says what a command does and which options it takes.",
 	 help_examples, command_help},
 };

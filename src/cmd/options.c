@@ -19,7 +19,7 @@ enum option_id {
 enum {
 	SETTLING = CMD_TRY | CMD_AUDIT,
 	SCANNING = CMD_SCAN | CMD_EXPLAIN | SETTLING,
-	EVERY = CMD_SCAN | CMD_EXPLAIN | CMD_TRY | CMD_AUDIT | CMD_SHOW | CMD_LOG | CMD_REPORT | CMD_HELP,
+	EVERY = CMD_SCAN | CMD_EXPLAIN | CMD_TRY | CMD_AUDIT | CMD_SHOW | CMD_LOG | CMD_REPORT | CMD_DOCTOR | CMD_HELP,
 	REPORTING = CMD_SCAN | SETTLING | CMD_SHOW | CMD_REPORT,
 };
 
@@ -80,8 +80,8 @@ static const struct option_spec specs[] = {
 	{OPT_RECOMPUTE, 0, "recompute", NULL, CMD_SHOW, "judges the run again from its stored samples and plan: exit status 0 if "
 	 "every verdict on time is the same to the last digit, 1 if not, 3 if the store lacks what it needs", NULL},
 	{OPT_LIMIT, 'n', "limit", "N", CMD_LOG, "so many runs at most (default: 20; 0: all)", NULL},
-	{OPT_FORMAT, 0, "format", "FORMAT", REPORTING, "text, json or sarif (default: text)", "text json sarif"},
-	{OPT_OUTPUT, 'o', "output", "FILE", REPORTING, "writes the report to FILE", "*"},
+	{OPT_FORMAT, 0, "format", "FORMAT", REPORTING | CMD_DOCTOR, "text, json or sarif (default: text)", "text json sarif"},
+	{OPT_OUTPUT, 'o', "output", "FILE", REPORTING | CMD_DOCTOR, "writes the report to FILE", "*"},
 	{OPT_HELP, 'h', "help", NULL, EVERY, "prints this text", NULL},
 };
 

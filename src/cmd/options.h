@@ -57,6 +57,7 @@ enum {
 	CMD_SHOW = 16,
 	CMD_LOG = 32,
 	CMD_HELP = 64,
+	CMD_DOCTOR = 1 << 7,
 	CMD_REPORT = 1 << 8,
 };
 

@@ -1,4 +1,5 @@
 /* The words that people and files see for the model's enumerations, in one place. */
+#include "model/checkup.h"
 #include "model/session.h"
 
 #include <math.h>
@@ -46,6 +47,13 @@ NAMES(verdict, verdict, "not settled", "faster", "slower", "no effect", "mixed",
 NAMES(rung, rung, "none", "built", "tokens", "code", "intent", "reach", "outputs", "time")
 NAMES(step_result, step_result, "passed", "settled", "skipped")
 NAMES(stop_reason, stop_reason, "decided", "budget", "interrupted", "failed")
+static const char *const probe_results[] = {"fine", "note", "limit", "unfit"};
+
+const char *probe_result_name(enum probe_result result)
+{
+	return probe_results[result];
+}
+
 NAMES(run_state, run_state, "unfinished", "done", "interrupted", "failed")
 
 double effect_percent(double theta)

@@ -167,6 +167,13 @@ void host_cpu_leave(int cpu, struct host_affinity *ret_before)
 	ret_before->moved = CPU_COUNT(&set) > 0 && sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
+unsigned host_cpus_usable(void)
+{
+	cpu_set_t set;
+	int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+	return count > 0 ? (unsigned)count : 1;
+}
+
 bool host_cpu_join(int cpu, struct host_affinity *ret_before)
 {
 	cpu_set_t set;

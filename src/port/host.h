@@ -19,6 +19,8 @@ struct host_affinity {
 	unsigned char set[128]; /* a cpu_set_t */
 	bool moved;
 };
+/* How many CPUs this process may use, at least 1. */
+unsigned host_cpus_usable(void);
 /* Moves this thread to the CPU; false: it may not. host_cpu_return() undoes it. */
 bool host_cpu_join(int cpu, struct host_affinity *ret_before);
 void host_cpu_leave(int cpu, struct host_affinity *ret_before);

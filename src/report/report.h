@@ -32,6 +32,10 @@ MUST_CHECK enum status json_run_join(struct arena *arena, const struct json_piec
 MUST_CHECK enum status json_finding_read(struct arena *arena, const char *text, struct finding **ret_finding,
                                          struct err *err);
 
+/* docs/schema/doctor-1.json. */
+struct checkup;
+char *json_checkup(struct arena *arena, const struct checkup *checkup);
+
 /* ---- text for people ------------------------------------------------------------------------------------------ */
 struct term_options {
 	bool colour;
@@ -51,6 +55,8 @@ void term_scan(FILE *out, const struct run *run, const struct term_options *opti
 void term_verdicts(FILE *out, const struct run *run, const struct term_options *options);
 /* Everything that is known of a run. */
 void term_record(FILE *out, const struct run *run, const struct term_options *options);
+/* A checkup of this machine: what a person pastes into an issue. */
+void term_checkup(FILE *out, const struct checkup *checkup, const struct term_options *options);
 /* A unified diff, coloured. */
 void term_diff(FILE *out, const char *diff, const struct term_options *options);
 /* A paragraph, wrapped; the first line begins with `first`, the others with as many blanks. */

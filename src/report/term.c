@@ -1,6 +1,7 @@
 #include "report/report.h"
 
 #include "base/text.h"
+#include "model/checkup.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -722,6 +723,70 @@ static void key_print(struct printer *printer, size_t indent, const char *key, c
 	blanks(printer, indent);
 	put_padded(printer, DIM, key, KEY_COLUMN - indent % 2);
 	wrap(printer, PLAIN, text, indent + KEY_COLUMN - indent % 2);
+}
+
+/* ---- checkup --------------------------------------------------------------------------------------------------- */
+
+enum { MARK_COLUMN = 8, PROBE_COLUMN = 30 };
+
+static void lack_print(struct printer *printer, const char *word, const char *text)
+{
+	if (!text)
+		return;
+	const char *first = arena_printf(&printer->arena, "%*s%s: ", MARK_COLUMN + 2, "", word);
+	fputs(first, printer->out);
+	wrap(printer, PLAIN, text, strlen(first));
+}
+
+static void probe_print(struct printer *printer, enum probe_result result, const char *name, const char *found,
+                        const char *costs, const char *mend)
+{
+	static const enum style styles[] = {GOOD, PLAIN, ODD, BAD};
+	fputs("  ", printer->out);
+	put_padded(printer, styles[result], probe_result_name(result), MARK_COLUMN);
+	put_padded(printer, PLAIN, name, PROBE_COLUMN - MARK_COLUMN - 2);
+	wrap(printer, PLAIN, found ? found : "", PROBE_COLUMN);
+	lack_print(printer, "costs", costs);
+	lack_print(printer, "mend", mend);
+}
+
+void term_checkup(FILE *out, const struct checkup *checkup, const struct term_options *options)
+{
+	struct printer printer = printer_begin(out, options);
+	struct arena *arena = &printer.arena;
+	const struct host *host = &checkup->host;
+	wrap(&printer, checkup->verdict == PROBE_FINE ? GOOD : checkup->verdict == PROBE_UNFIT ? BAD : ODD, checkup->text, 0);
+	wrap(&printer, DIM,
+	     arena_printf(arena, "assay %s on %s: %s, %s, %s; %s", checkup->version ? checkup->version : "?",
+	                  host->name ? host->name : "?", host_short(arena, host), host->system ? host->system : "?",
+	                  host->kernel ? host->kernel : "?", checkup->date ? checkup->date : "?"), 0);
+	const char *group = NULL;
+	for (size_t i = 0; i < checkup->probes.count; i++) {
+		const struct probe *probe = &checkup->probes.at[i];
+		if (!group || strcmp(group, probe->group) != 0)
+			fprintf(out, "\n%s\n", probe->group);
+		group = probe->group;
+		probe_print(&printer, probe->result, probe->name, probe->found, probe->costs, probe->mend);
+	}
+	if (checkup->noises.count)
+		fputs("\nnoise: a program against a copy of itself\n", out);
+	for (size_t i = 0; i < checkup->noises.count; i++) {
+		const struct noise *noise = &checkup->noises.at[i];
+		const struct control *control = &noise->control;
+		if (!control->done) {
+			probe_print(&printer, PROBE_LIMIT, noise->name, noise->lack, "the noise of this machine is not known", NULL);
+			continue;
+		}
+		bool loud = effect_percent(control->floor) > 1;
+		const char *found = arena_printf(arena, "floor %s; %s in %s, %s", fraction_text(arena, expm1(control->floor)),
+		                                 counted(arena, control->pairs, "pair", "pairs"),
+		                                 counted(arena, control->blocks, "block", "blocks"),
+		                                 term_seconds(arena, control->seconds));
+		probe_print(&printer, !control->quiet ? PROBE_UNFIT : loud ? PROBE_LIMIT : PROBE_FINE, noise->name, found,
+		            !control->quiet ? control->text : loud ? "effects below the floor can't be told from nothing" : NULL,
+		            !control->quiet || loud ? "end other work on this machine" : NULL);
+	}
+	printer_end(&printer);
 }
 
 void term_diff(FILE *out, const char *diff, const struct term_options *options)

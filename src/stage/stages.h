@@ -12,6 +12,7 @@
 #define ASSAY_STAGE_STAGES_H
 
 #include "base/err.h"
+#include "model/checkup.h"
 #include "model/session.h"
 
 /* ---- scan: source → findings ------------------------------------------------------------------------------- */
@@ -132,6 +133,13 @@ MUST_CHECK enum status count_cycles(struct session *session, const struct varian
                                     struct counter_list *counters, struct err *err);
 /* Pure: splits the trial's effect by what its counters say. Nothing is known without instructions of both sides. */
 void explain(struct session *session, struct trial *trial);
+
+/* ---- checkup: is this machine fit? ----------------------------------------------------------------------------- */
+/* Tries everything that a proof may need and fills checkup->host and checkup->probes. session->workdir is the folder
+ * that is looked at for building; NULL: there is none. */
+void checkup_probes(struct session *session, struct checkup *checkup);
+/* Sets verdict and text from probes and noises: pure. `margin`: the effect that should be seen, a fraction. */
+void checkup_judge(struct arena *arena, double margin, struct checkup *checkup);
 
 /* ---- judge: samples → verdicts: pure ------------------------------------------------------------------------- */
 /* The control's floor and whether the machine is quiet. */
