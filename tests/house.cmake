@@ -4,10 +4,11 @@ add_test(NAME house/layering-can-fail COMMAND ${CMAKE_SOURCE_DIR}/tests/layering
 add_test(NAME house/scripts COMMAND ${CMAKE_SOURCE_DIR}/tests/scripts)
 set_tests_properties(house/scripts PROPERTIES SKIP_RETURN_CODE 77)
 add_test(NAME house/links COMMAND ${CMAKE_SOURCE_DIR}/tests/links)
+add_test(NAME prove COMMAND ${CMAKE_SOURCE_DIR}/tests/prove $<TARGET_FILE:assay>)
 add_test(NAME reports COMMAND ${CMAKE_SOURCE_DIR}/tests/reports $<TARGET_FILE:assay>)
 add_test(NAME house/sarif COMMAND ${CMAKE_SOURCE_DIR}/tests/sarif $<TARGET_FILE:assay> $<TARGET_FILE:sarif_test>
   ${CMAKE_BINARY_DIR}/npm)
 set_tests_properties(house/sarif PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 400)
 # Tests that take time's measure run alone, and the longest one begins first.
-set_tests_properties(unit/measure_test cli PROPERTIES RUN_SERIAL TRUE)
+set_tests_properties(unit/measure_test cli prove PROPERTIES RUN_SERIAL TRUE)
 set_tests_properties(unit/object_test PROPERTIES COST 1000)

@@ -34,6 +34,7 @@ int command_try(struct invocation *invocation);
 int command_audit(struct invocation *invocation);
 int command_show(struct invocation *invocation);
 int command_report(struct invocation *invocation);
+int command_prove(struct invocation *invocation);
 int command_log(struct invocation *invocation);
 int command_doctor(struct invocation *invocation);
 int command_help(struct invocation *invocation);
@@ -92,6 +93,8 @@ struct work {
 /* Where the project and its tree are: `path` NULL: --project or the current folder. Fills the session; opens the store. */
 MUST_CHECK enum status work_open(struct invocation *invocation, const char *path, struct work *ret_work,
                                  struct err *err);
+/* The same without a project of the user's: `assay prove` makes its own. */
+void work_open_catalogue(struct invocation *invocation, struct work *ret_work);
 /* Of the paths on the command line: which of them is the project's folder (NULL: none, the current one), and which
  * restrict the scan (absolute). */
 MUST_CHECK enum status work_paths(struct arena *arena, const struct options *options, const char **ret_project,

@@ -22,6 +22,10 @@ static const char *const audit_examples[] = {
 	"assay audit", "everything in the current folder that has a candidate",
 	"assay audit studies/openzfs --budget 60s --alpha 0.1%", "a project, with more time and less risk for each trial",
 	"assay audit --to-rung code", "what is settled without running anything", NULL};
+static const char *const prove_examples[] = {
+	"assay prove", "the whole catalogue",
+	"assay prove P03 P12 --matrix 'cc=clang-19 opt=-O3' --budget 10s", "two patterns, more exactly",
+	"assay prove --to-rung code", "where the compilers see no difference; nothing is run", NULL};
 static const char *const show_examples[] = {
 	"assay show", "the last run: each step of each proof, and how to repeat it",
 	"assay show 20261201-1015 --format json", "a run by the beginning of its id, as JSON",
@@ -54,6 +58,11 @@ const struct command command_table[] = {
 	 "Scans the project, then settles the hypotheses of its assay.yaml and every finding that has a candidate. After Ctrl-C "
 	 "what is settled stands, is kept and is shown.",
 	 audit_examples, command_audit},
+	{CMD_PROVE, "prove", "[ID...]", 0, 1000000, "tries the catalogue's own examples here: which patterns cost on this machine",
+	 "Every pattern brings a driver where it costs, with its candidate, and one that looks the same and costs nothing. Each is "
+	 "settled with every installed gcc-N and clang-N at -O2 and -O3 (or those of --matrix), and a table says where the pattern "
+	 "costs. Without ID: the whole catalogue, which takes some minutes.",
+	 prove_examples, command_prove},
 	{CMD_SHOW, "show", "[RUN]", 0, 1, "shows the whole record of a run",
 	 "Each step of each proof with its evidence, effects with their intervals, controls, counters, code differences, candidates "
 	 "and the command that repeats each trial. RUN is an id of `assay log`, a beginning of one, or `last` (the default).",

@@ -19,8 +19,9 @@ enum option_id {
 enum {
 	SETTLING = CMD_TRY | CMD_AUDIT,
 	SCANNING = CMD_SCAN | CMD_EXPLAIN | SETTLING,
-	EVERY = CMD_SCAN | CMD_EXPLAIN | CMD_TRY | CMD_AUDIT | CMD_SHOW | CMD_LOG | CMD_REPORT | CMD_DOCTOR | CMD_HELP,
-	REPORTING = CMD_SCAN | SETTLING | CMD_SHOW | CMD_REPORT,
+	EVERY = CMD_SCAN | CMD_EXPLAIN | CMD_TRY | CMD_AUDIT | CMD_SHOW | CMD_LOG | CMD_REPORT | CMD_DOCTOR | CMD_PROVE | CMD_HELP,
+	MEASURING = SETTLING | CMD_PROVE,
+	REPORTING = CMD_SCAN | MEASURING | CMD_SHOW | CMD_REPORT,
 };
 
 #define VERDICTS "faster slower no-effect mixed inconclusive wrong-results"
@@ -49,17 +50,17 @@ static const struct option_spec specs[] = {
 	{OPT_BENCH_LIBS, 0, "bench-libs", "LIBS", CMD_TRY, "libraries for --bench: '-lm'", NULL},
 	{OPT_PARAM, 0, "param", "NAME=V[,V]", SETTLING, "these values of a workload's parameter in place of its own; may be "
 	 "repeated", NULL},
-	{OPT_MATRIX, 0, "matrix", "MATRIX", SETTLING, "build configurations: 'cc=gcc-12,clang-19 opt=-O2,-O3' (default: $CC, the "
+	{OPT_MATRIX, 0, "matrix", "MATRIX", MEASURING, "build configurations: 'cc=gcc-12,clang-19 opt=-O2,-O3' (default: $CC, the "
 	 "database's compiler or gcc, with the -O level of workloads and database, or -O2)", NULL},
-	{OPT_MARGIN, 0, "margin", "PERCENT", SETTLING, "the smallest effect worth having (default: 1%)", NULL},
-	{OPT_ALPHA, 0, "alpha", "PERCENT", SETTLING, "the chance of a wrong verdict that is accepted (default: 1%)", NULL},
-	{OPT_BUDGET, 0, "budget", "TIME", SETTLING, "time for measuring one trial: 500ms, 60s, 2m (default: 20s)", NULL},
-	{OPT_LAYOUTS, 0, "layouts", "N", SETTLING, "over at least N layouts of the programs (order and offsets of their code and data are "
+	{OPT_MARGIN, 0, "margin", "PERCENT", MEASURING, "the smallest effect worth having (default: 1%)", NULL},
+	{OPT_ALPHA, 0, "alpha", "PERCENT", MEASURING, "the chance of a wrong verdict that is accepted (default: 1%)", NULL},
+	{OPT_BUDGET, 0, "budget", "TIME", MEASURING, "time for measuring one trial: 500ms, 60s, 2m (default: 20s; of `prove`: 1s)", NULL},
+	{OPT_LAYOUTS, 0, "layouts", "N", MEASURING, "over at least N layouts of the programs (order and offsets of their code and data are "
 	 "drawn anew for every block) instead of as built; 8 to 16 are advised; at 1% a verdict takes 19 (default: 1, as built)", NULL},
-	{OPT_SEED, 0, "seed", "N", SETTLING, "repeats the coin flips of a run (default: fresh, and printed)", NULL},
-	{OPT_TO_RUNG, 0, "to-rung", "RUNG", SETTLING, "no further than this rung of the ladder, by name or number: built, tokens, "
+	{OPT_SEED, 0, "seed", "N", MEASURING, "repeats the coin flips of a run (default: fresh, and printed)", NULL},
+	{OPT_TO_RUNG, 0, "to-rung", "RUNG", MEASURING, "no further than this rung of the ladder, by name or number: built, tokens, "
 	 "code, intent, reach, outputs, time (0 to 6)", RUNGS},
-	{OPT_MEASURE_ANYWAY, 0, "measure-anyway", NULL, SETTLING, "measures even what an earlier rung settled", NULL},
+	{OPT_MEASURE_ANYWAY, 0, "measure-anyway", NULL, MEASURING, "measures even what an earlier rung settled", NULL},
 	{OPT_REQUIRE, 0, "require", "VERDICT", SETTLING, "the gate: exit status 0 only if this is the verdict of every hypothesis",
 	 VERDICTS},
 	{OPT_FORBID, 0, "forbid", "VERDICT", SETTLING, "the gate: exit status 1 if this is the verdict of any trial; slower: by "
@@ -75,7 +76,7 @@ static const struct option_spec specs[] = {
 	 "given or the current one)", "*"},
 	{OPT_SOURCE, 0, "source", "DIR", SCANNING, "the source tree, in place of the project's own", "*"},
 	{OPT_DATABASE, 'p', "database", "DIR", SCANNING, "the folder of compile_commands.json, or the file", "*"},
-	{OPT_JOBS, 'j', "jobs", "N", SCANNING, "processes for scanning and building (default: one for each CPU)", NULL},
+	{OPT_JOBS, 'j', "jobs", "N", SCANNING | CMD_PROVE, "processes for scanning and building (default: one for each CPU)", NULL},
 	{OPT_SAMPLES, 0, "samples", NULL, CMD_SHOW, "prints the raw pairs, tab-separated", NULL},
 	{OPT_RECOMPUTE, 0, "recompute", NULL, CMD_SHOW, "judges the run again from its stored samples and plan: exit status 0 if "
 	 "every verdict on time is the same to the last digit, 1 if not, 3 if the store lacks what it needs", NULL},
@@ -389,7 +390,7 @@ static enum status unknown_option(struct arena *arena, const struct command *com
 enum status options_parse(struct arena *arena, const struct command *command, int argc, char **argv,
                           struct options *ret_options, struct err *err)
 {
-	*ret_options = (struct options){.alpha = 0.01, .margin = 0.01, .budget_s = 20, .layouts = 1, .to_rung = RUNG_TIME, .limit = 20};
+	*ret_options = (struct options){.alpha = 0.01, .margin = 0.01, .budget_s = command->bit == CMD_PROVE ? 1 : 20, .layouts = 1, .to_rung = RUNG_TIME, .limit = 20};
 	struct option longs[COUNT(specs) + 1] = {0};
 	const struct option_spec *by_index[COUNT(specs)];
 	char shorts[2 * COUNT(specs) + 2] = ":"; /* tell a missing argument from an unknown option */

@@ -59,6 +59,7 @@ enum {
 	CMD_HELP = 64,
 	CMD_DOCTOR = 1 << 7,
 	CMD_REPORT = 1 << 8,
+	CMD_PROVE = 1 << 9,
 };
 
 struct invocation;

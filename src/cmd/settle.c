@@ -123,13 +123,15 @@ static const char *trial_repeat(struct ladder *ladder, const struct trial *trial
 	struct arena *arena = ladder_arena(ladder);
 	const struct project *project = &ladder->session->project;
 	const struct settle_options *options = ladder->options;
-	char *text = arena_printf(arena, "assay try %s --project %s", trial->hypothesis->argument,
-	                          shell_quote(arena, project->dir));
-	if (strcmp(project->tree, project->dir) != 0)
+	bool own = trial->hypothesis->repeat != NULL; /* it brings its project along */
+	char *text = own ? arena_strdup(arena, trial->hypothesis->repeat)
+	                 : arena_printf(arena, "assay try %s --project %s", trial->hypothesis->argument,
+	                                shell_quote(arena, project->dir));
+	if (!own && strcmp(project->tree, project->dir) != 0)
 		text = arena_printf(arena, "%s --source %s", text, shell_quote(arena, project->tree));
-	if (trial->workload)
+	if (!own && trial->workload)
 		text = arena_printf(arena, "%s --workload %s", text, shell_quote(arena, trial->workload->name));
-	if (trial->params.count)
+	if (!own && trial->params.count)
 		text = arena_printf(arena, "%s %s", text, params_text(arena, &trial->params, "--param "));
 	const char *matrix = trial->config.flags[0]
 	                         ? arena_printf(arena, "cc=%s opt=%s", trial->config.cc, trial->config.flags)

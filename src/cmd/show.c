@@ -81,6 +81,8 @@ static enum status samples_print(FILE *out, struct store *store, struct arena *a
 /* As the command printed it at the time. */
 static print_run *report_of(const struct run *run)
 {
+	if (text_starts(run->command, "assay prove"))
+		return term_prove;
 	return run->trials.count || run->hypotheses.count ? term_verdicts : term_scan;
 }
 

@@ -202,11 +202,10 @@ static void keep_notes(struct work *work)
 
 /* ---- opening ------------------------------------------------------------------------------------------------------- */
 
-enum status work_open(struct invocation *invocation, const char *path, struct work *ret_work, struct err *err)
+static void work_begin(struct invocation *invocation, struct work *work)
 {
 	const struct options *options = &invocation->options;
-	*ret_work = (struct work){.invocation = invocation, .started = proc_now()};
-	struct work *work = ret_work;
+	*work = (struct work){.invocation = invocation, .started = proc_now()};
 	struct session *session = &work->session;
 	arena_init(&session->arena);
 	progress_begin(&work->progress);
@@ -214,17 +213,15 @@ enum status work_open(struct invocation *invocation, const char *path, struct wo
 	session->interrupted = invocation->interrupted;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	session->jobs = options->jobs ? options->jobs : cpus > 0 ? (unsigned)cpus : 1;
-	struct run *run = &session->run;
-	const char *source = NULL;
-	enum status status = options->source ? absolute(&session->arena, options->source, &source, err) : ST_OK;
-	if (status == ST_OK)
-		status = project_load(&session->arena, options->project ? options->project : path, source, &session->project,
-		                      &run->notes, err);
-	if (status == ST_OK && options->database)
-		status = database_set(session, options->database, err);
-	if (status != ST_OK)
-		return status;
+}
 
+/* The run's record, and the store that keeps it. */
+static void run_begin(struct work *work, const char *tree)
+{
+	struct invocation *invocation = work->invocation;
+	const struct options *options = &invocation->options;
+	struct session *session = &work->session;
+	struct run *run = &session->run;
 	time_t now = time(NULL);
 	struct tm utc;
 	gmtime_r(&now, &utc);
@@ -236,7 +233,7 @@ enum status work_open(struct invocation *invocation, const char *path, struct wo
 	run->command = invocation->line;
 	run->version = ASSAY_VERSION;
 	run->project = &session->project;
-	run->tree = session->project.tree;
+	run->tree = tree;
 	run->seed = options->seed_given ? options->seed : random_bits(48);
 	run->alpha = options->alpha;
 	run->margin = options->margin;
@@ -250,7 +247,31 @@ enum status work_open(struct invocation *invocation, const char *path, struct wo
 	    store_open(store_path, &work->store, &trouble) != ST_OK)
 		session_note(session, "store", "%s; this run is not kept", without_store(trouble.text));
 	keep_head(work);
+}
+
+enum status work_open(struct invocation *invocation, const char *path, struct work *ret_work, struct err *err)
+{
+	const struct options *options = &invocation->options;
+	struct work *work = ret_work;
+	struct session *session = &work->session;
+	work_begin(invocation, work);
+	const char *source = NULL;
+	enum status status = options->source ? absolute(&session->arena, options->source, &source, err) : ST_OK;
+	if (status == ST_OK)
+		status = project_load(&session->arena, options->project ? options->project : path, source, &session->project,
+		                      &session->run.notes, err);
+	if (status == ST_OK && options->database)
+		status = database_set(session, options->database, err);
+	if (status != ST_OK)
+		return status;
+	run_begin(work, session->project.tree);
 	return ST_OK;
+}
+
+void work_open_catalogue(struct invocation *invocation, struct work *ret_work)
+{
+	work_begin(invocation, ret_work);
+	run_begin(ret_work, "the catalogue's examples");
 }
 
 void work_forget(struct work *work)

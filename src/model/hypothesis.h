@@ -21,6 +21,7 @@ struct hypothesis {
 	const char *text;
 	const char *contract; /* see finding.contract */
 	const char *deliberate; /* a decision of the project file that names it, or NULL */
+	const char *repeat;     /* the command that tries it again, when it is not `assay try ARGUMENT`; not stored */
 	const char *argument;   /* the words that name it to `assay try`: "P02:x.c:f:1f3a", "--patch a.patch"; quoted */
 };
 LIST_OF(struct hypothesis *, hypothesis_list);

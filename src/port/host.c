@@ -1,5 +1,6 @@
 #include "port/host.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -215,4 +216,66 @@ struct host_disturbance host_disturbance_read(void)
 	}
 	arena_release(&scratch);
 	return disturbance;
+}
+
+/* ---- compilers --------------------------------------------------------------------------------------------------------- */
+
+/* "gcc-12" -> 12; 0: another name. */
+static unsigned compiler_number(const char *name, const char *family)
+{
+	size_t size = strlen(family);
+	if (strncmp(name, family, size) != 0 || name[size] != '-' || !name[size + 1] ||
+	    strspn(name + size + 1, "0123456789") != strlen(name + size + 1) || strlen(name + size + 1) > 4)
+		return 0;
+	return (unsigned)strtoul(name + size + 1, NULL, 10);
+}
+
+static int number_order(const void *a, const void *b)
+{
+	unsigned left = *(const unsigned *)a, right = *(const unsigned *)b;
+	return left < right ? -1 : left > right;
+}
+
+void host_compilers(struct arena *arena, struct string_list *compilers)
+{
+	static const char *const families[] = {"gcc", "clang"}, *const plain[] = {"gcc", "clang", "cc"};
+	const char *path = getenv("PATH");
+	struct arena scratch;
+	arena_init(&scratch);
+	LIST_OF(unsigned, number_list) numbers[2] = {0};
+	struct string_list others = {0};
+	for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
+		size_t size = strcspn(at, ":");
+		const char *folder = arena_strndup(&scratch, at, size);
+		at += size + (at[size] == ':');
+		DIR *entries = opendir(folder);
+		for (struct dirent *entry; entries && (entry = readdir(entries));)
+			for (size_t family = 0; family < 2; family++) {
+				unsigned number = compiler_number(entry->d_name, families[family]);
+				if (number && faccessat(dirfd(entries), entry->d_name, X_OK, 0) == 0)
+					list_push(&scratch, &numbers[family], number);
+			}
+		for (size_t i = 0; entries && i < sizeof plain / sizeof *plain; i++)
+			if (faccessat(dirfd(entries), plain[i], X_OK, 0) == 0)
+				list_push(&scratch, &others, plain[i]);
+		if (entries)
+			closedir(entries);
+	}
+	for (size_t family = 0; family < 2; family++) {
+		if (numbers[family].count)
+			qsort(numbers[family].at, numbers[family].count, sizeof(unsigned), number_order);
+		/* A folder may be in PATH twice. */
+		for (size_t i = 0; i < numbers[family].count; i++)
+			if (i == 0 || numbers[family].at[i] != numbers[family].at[i - 1])
+				list_push(arena, compilers, arena_printf(arena, "%s-%u", families[family], numbers[family].at[i]));
+	}
+	/* Under one name each: `cc` is one of the others. */
+	if (compilers->count == 0)
+		for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+			for (size_t k = 0; k < others.count; k++)
+				if (strcmp(others.at[k], plain[i]) == 0 && (i < 2 || compilers->count == 0)) {
+					list_push(arena, compilers, plain[i]);
+					break;
+				}
+	arena_release(&scratch);
 }

@@ -11,6 +11,9 @@ void host_describe(struct arena *arena, struct host *ret_host);
 /* NULL: hardware counters work. Else why not, and what would help: "no PMU in this virtual machine: …". */
 const char *host_counters_lack(struct arena *arena);
 
+/* Every gcc-N and clang-N in PATH, gcc first, by number; when there is none, what of gcc, clang and cc is there. */
+void host_compilers(struct arena *arena, struct string_list *compilers);
+
 /* The CPU to measure on: of those that this process may use, the one that was idlest during some milliseconds; the
  * last one when nothing tells them apart. -1: affinity can't be read. */
 int host_cpu_choose(void);

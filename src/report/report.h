@@ -53,6 +53,8 @@ void findings_rank(struct finding_list *findings);
 void term_scan(FILE *out, const struct run *run, const struct term_options *options);
 /* The verdicts of try and audit: what a person pastes into a review. */
 void term_verdicts(FILE *out, const struct run *run, const struct term_options *options);
+/* Which patterns of the catalogue cost here: `assay prove`. */
+void term_prove(FILE *out, const struct run *run, const struct term_options *options);
 /* Everything that is known of a run. */
 void term_record(FILE *out, const struct run *run, const struct term_options *options);
 /* A checkup of this machine: what a person pastes into an issue. */

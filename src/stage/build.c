@@ -176,7 +176,7 @@ static bool is_there(const char *path)
 
 /* ---- the working folder ----------------------------------------------------------------------------------------- */
 
-/* Room for the tree's copy and the objects in memory, and programs may run there. */
+/* (No tree yet: a small one.) Room for the tree's copy and the objects in memory, and programs may run there. */
 static bool shared_memory_fits(const char *tree)
 {
 	struct statvfs info;
@@ -184,7 +184,7 @@ static bool shared_memory_fits(const char *tree)
 		return false;
 	uint64_t free_bytes = (uint64_t)info.f_bavail * info.f_frsize;
 	uint64_t size_bytes = 0;
-	return tree_measure(tree, free_bytes / 8, &size_bytes) && size_bytes < free_bytes / 8 &&
+	return (!tree || tree_measure(tree, free_bytes / 8, &size_bytes)) && size_bytes < free_bytes / 8 &&
 	       free_bytes > 512ull * 1024 * 1024;
 }
 

@@ -126,7 +126,7 @@ static void test_says_what_is_wrong(void **state)
 		{"try --bogus", "unknown option '--bogus' of `assay try`"},
 		{"try -z", "unknown option '-z'"},
 		{"scan -qz x", "unknown option '-qz'"},
-		{"scan --margin 1%", "`assay scan` does not take --margin, only `try`, `audit` do"},
+		{"scan --margin 1%", "`assay scan` does not take --margin, only `try`, `audit`, `prove` do"},
 		{"audit --patches d", "only `scan` does"},
 		{"try --margin", "--margin wants a value"},
 		{"try -o", "-o wants a value"},
