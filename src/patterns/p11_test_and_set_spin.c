@@ -247,6 +247,8 @@ static void detect_loop(struct loop *loop, void *context)
 	struct ast_node *attempt = collection.attempt;
 	if (!attempt || collection.other || !does_no_work(loop, attempt) || !decides(loop, attempt))
 		return;
+	if (collection.atomic.kind == ATOMIC_TRY && call_argument(attempt, 1))
+		return; /* more than a lock: which argument it waits for, and whether it waits inside, can't be told */
 	struct ast_node *object = atomic_object(&collection.atomic), *expected = NULL;
 	struct mention mention = {.object = object, .except = attempt};
 	ast_walk(loop->node, mention_visit, &mention);
@@ -746,5 +748,36 @@ unsigned long wait(atomic_int *word, const volatile unsigned *device, unsigned l
 	while (atomic_exchange(word, 1))
 		*polls += *device;
 	return *polls;
+}
+#endif
+
+#if 0 /* assay example: lookalike optimistic */
+/* What is locked was looked up before and may have changed: tried again, but the waiting is inside, in a mutex. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct entry {
+	pthread_mutex_t mutex;
+};
+
+static int entry_try_lock(void *context, struct entry *_Atomic *place, struct entry **ret_entry)
+{
+	(void)context;
+	struct entry *before = *place;
+	pthread_mutex_lock(&before->mutex);
+	if (before == *place) {
+		*ret_entry = before;
+		return 0;
+	}
+	pthread_mutex_unlock(&before->mutex);
+	return 1;
+}
+
+struct entry *entry_lock(void *context, struct entry *_Atomic *place)
+{
+	struct entry *entry = 0;
+	while (entry_try_lock(context, place, &entry))
+		;
+	return entry;
 }
 #endif
