@@ -51,7 +51,7 @@ const struct command command_table[] = {
 	{CMD_TRY, "try", "[FINDING]", 0, 1, "settles one hypothesis: a finding, a patch, a macro, flags, a compiler",
 	 "Exactly one candidate: a FINDING (its id, or FILE:LINE), --patch, --define, --flags or --cc. It is settled by the cheapest "
 	 "proof that suffices, in this order: is it built; do the tokens differ; does the machine code differ; is it deliberate; "
-	 "are the results the same; and only then time, measured in pairs against a control. What has no workload is settled as "
+	 "does the workload run it; are the results the same; and only then time, measured in pairs against a control. What has no workload is settled as "
 	 "far as the code goes.",
 	 try_examples, command_try},
 	{CMD_AUDIT, "audit", "[PATH]", 0, 1, "scans, and settles everything that has a candidate",

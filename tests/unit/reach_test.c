@@ -361,9 +361,34 @@ static void test_knock_on(void **state)
 	bench_close(&bench);
 }
 
+/* Only samples: shares are told, and nothing follows from them. */
+static void test_without_valgrind(void **state)
+{
+	(void)state;
+	struct bench bench;
+	bench_open(&bench);
+	char *path = strdup(getenv("PATH"));
+	setenv("PATH", "/nonexistent", 1);
+	struct reach_result never_called = ask(&bench, "never", true, false), often = ask(&bench, "often", true, false);
+	setenv("PATH", path, 1);
+	free(path);
+	assert_false(never_called.reach.counted || often.reach.counted);
+	if (often.reach.sampled) {
+		assert_int_equal(never_called.verdict, REACH_PASSED);
+		assert_int_equal(often.verdict, REACH_PASSED);
+		assert_true(often.reach.time_share > 0.9);
+		assert_true(never_called.reach.time_share < 0.1);
+		assert_false(often.reach.bounded);
+	} else
+		assert_int_equal(often.verdict, REACH_UNKNOWN);
+	assert_non_null(strstr(often.text, "valgrind is not installed"));
+	bench_close(&bench);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_without_valgrind),
 	    cmocka_unit_test(test_callgrind_parts), cmocka_unit_test(test_callgrind_unsplit_and_damaged),
 	    cmocka_unit_test(test_records),         cmocka_unit_test(test_mappings),
 	    cmocka_unit_test(test_own_program),     cmocka_unit_test(test_gain),
