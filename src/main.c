@@ -83,6 +83,8 @@ static int dispatch(struct arena *arena, int argc, char **argv)
 		completion_bash_print(stdout);
 		return EXIT_DONE;
 	}
+	if (strcmp(name, "--pattern-docs") == 0 && argc == 3)
+		return pattern_docs_write(arena, argv[2]); /* docs/patterns */
 	struct invocation invocation = {.command = command_find(name), .arena = arena, .interrupted = &interrupted};
 	if (!invocation.command) {
 		err_set(&err, ST_USAGE, "no command '%s': see `assay help`", name);

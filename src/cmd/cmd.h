@@ -39,6 +39,9 @@ int command_log(struct invocation *invocation);
 int command_doctor(struct invocation *invocation);
 int command_help(struct invocation *invocation);
 
+/* Writes a page for each pattern, and an index; returns the exit status. */
+int pattern_docs_write(struct arena *arena, const char *folder);
+
 /* "assay: TEXT" on stderr; returns the exit status that belongs to the error. */
 int complain(const struct err *err);
 

@@ -58,7 +58,7 @@ const struct command command_table[] = {
 	 "Scans the project, then settles the hypotheses of its assay.yaml and every finding that has a candidate. After Ctrl-C "
 	 "what is settled stands, is kept and is shown.",
 	 audit_examples, command_audit},
-	{CMD_PROVE, "prove", "[ID...]", 0, 1000000, "tries the catalogue's own examples here: which patterns cost on this machine",
+	{CMD_PROVE, "prove", "[ID...]", 0, 1000000, "tries the catalogue's own examples: which patterns cost here",
 	 "Every pattern brings a driver where it costs, with its candidate, and one that looks the same and costs nothing. Each is "
 	 "settled with every installed gcc-N and clang-N at -O2 and -O3 (or those of --matrix), and a table says where the pattern "
 	 "costs. Without ID: the whole catalogue, which takes some minutes.",

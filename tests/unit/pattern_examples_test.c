@@ -294,7 +294,8 @@ static void add(struct arena *arena, struct test_list *tests, const char *name, 
 	list_push(arena, tests, test);
 }
 
-int main(void)
+/* With an argument: only the tests that it names, as in "P03*". */
+int main(int argc, char **argv)
 {
 	struct arena arena;
 	struct test_list tests = {0};
@@ -317,6 +318,8 @@ int main(void)
 			}
 		}
 	}
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	int failed = _cmocka_run_group_tests("patterns", tests.at, tests.count, NULL, NULL);
 	struct proc_request request = {.timeout_s = 60, .cpu = -1};
 	struct proc_result result;
