@@ -236,6 +236,57 @@ static void a_table_needs_a_question_somewhere(void **state)
 	assert_int_equal(finding->edits.count, 1);
 }
 
+static void assembly_is_assembled_and_read(void **state)
+{
+	(void)state;
+#if !defined(__x86_64__)
+	skip();
+#endif
+	put("a.c", "int a;\n");
+	put("wide.S", ".globl wide\n.type wide, @function\nwide:\n\ttest %rdi, %rdi\n\tje 1f\n\tvmovups (%rdi), %ymm3\n"
+	              "\tvmovups %ymm3, (%rsi)\n1:\tnop\n\tret\n.size wide, .-wide\n"
+	              ".globl clean\n.type clean, @function\nclean:\n\tvmovups (%rdi), %ymm3\n\tvmovups %ymm3, (%rsi)\n"
+	              "\tvzeroupper\n\tret\n.size clean, .-clean\n"
+	              "helper:\n\tvmovups (%rdi), %ymm3\n\tret\n");
+	put("broken.S", "ymm: what is this\n");
+	database((const char *const[]){"a.c", "-O2", "wide.S", "", "broken.S", "", NULL});
+	run("P06");
+	assert_int_equal(session.run.findings.count, 1);
+	const struct finding *finding = finding_at("wide.S", 3);
+	assert_non_null(finding);
+	assert_int_equal(finding->severity, SEVERITY_MEDIUM);
+	assert_true(finding->built);
+	assert_int_equal(finding->edits.count, 1);
+	assert_string_equal(finding->edits.at[0].text, "\tvzeroupper\n");
+	/* The build of a kernel saves the whole state. */
+	database((const char *const[]){"a.c", "-O2", "wide.S", "-D__KERNEL__", NULL});
+	run("P06");
+	assert_int_equal(session.run.findings.count, 0);
+}
+
+static void a_template_is_reported_where_it_is_made_wide(void **state)
+{
+	(void)state;
+#if !defined(__x86_64__)
+	skip();
+#endif
+	put("copy.h", "static int copy(void *to)\n{\n\tLOAD(to);\n\treturn 0;\n}\n"
+	              "int each(int (*f)(void *), void *);\nint NAME(void *to)\n{\n\tint r = each(copy, to);\n\tEND();\n\treturn r;\n}\n");
+	put("narrow.c", "#define LOAD(p) __asm__ volatile(\"movups (%0), %%xmm0\" : : \"r\"(p))\n#define END()\n#define NAME narrow\n"
+	                "#include \"copy.h\"\n");
+	put("dirty.c", "#define LOAD(p) __asm__ volatile(\"vmovups (%0), %%ymm0\" : : \"r\"(p))\n#define END()\n#define NAME dirty\n"
+	               "#include \"copy.h\"\nint user(void *p) { return dirty(p); }\n");
+	put("clean.c", "#define LOAD(p) __asm__ volatile(\"vmovups (%0), %%ymm0\" : : \"r\"(p))\n"
+	               "#define END() __asm__ volatile(\"vzeroupper\")\n#define NAME clean\n#include \"copy.h\"\n");
+	database((const char *const[]){"narrow.c", "-O2", "dirty.c", "-O2", "clean.c", "-O2", NULL});
+	run("P06");
+	assert_int_equal(session.run.findings.count, 1);
+	const struct finding *finding = finding_at("dirty.c", 5);
+	assert_non_null(finding);
+	assert_int_equal(finding->edits.count, 0);
+	assert_non_null(strstr(finding->message, "copy.h"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -247,6 +298,8 @@ int main(void)
 	    TEST(sources_that_nothing_compiles),
 	    TEST(a_branch_that_another_unit_takes_is_alive),
 	    TEST(a_table_needs_a_question_somewhere),
+	    TEST(assembly_is_assembled_and_read),
+	    TEST(a_template_is_reported_where_it_is_made_wide),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
