@@ -13,5 +13,5 @@ add_test(NAME house/sarif COMMAND ${CMAKE_SOURCE_DIR}/tests/sarif $<TARGET_FILE:
   ${CMAKE_BINARY_DIR}/npm)
 set_tests_properties(house/sarif PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 400)
 # Tests that take time's measure run alone, and the longest one begins first.
-set_tests_properties(unit/measure_test cli prove PROPERTIES RUN_SERIAL TRUE)
+set_tests_properties(unit/measure_test cli commands prove PROPERTIES RUN_SERIAL TRUE)
 set_tests_properties(unit/object_test PROPERTIES COST 1000)

@@ -6,7 +6,7 @@
 static const char *trial_name(struct arena *arena, const struct trial *trial)
 {
 	char *text = arena_strdup(arena, trial->hypothesis->title ? trial->hypothesis->title : trial->hypothesis->id);
-	if (trial->workload)
+	if (trial->workload && trial->hypothesis->kind != CANDIDATE_COMMAND)
 		text = arena_printf(arena, "%s on %s", text, trial->workload->name);
 	for (size_t i = 0; i < trial->params.count; i++)
 		text = arena_printf(arena, "%s %s=%s", text, trial->params.at[i].name, trial->params.at[i].value);

@@ -11,8 +11,9 @@
 
 enum option_id {
 	OPT_HELP = 256, OPT_FORMAT, OPT_OUTPUT, OPT_JOBS, OPT_PROJECT, OPT_SOURCE, OPT_DATABASE, OPT_PATTERN, OPT_PATCHES,
-	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS, OPT_BENCH_LIBS,
-	OPT_PARAM, OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_REQUIRE,
+	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_ENV, OPT_VS, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS,
+	OPT_BENCH_LIBS, OPT_RUN, OPT_BUILD, OPT_METRIC, OPT_BETTER, OPT_STDIN, OPT_SHELL, OPT_ANY_OUTPUT, OPT_CPUS, OPT_PARAM,
+	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_REQUIRE,
 	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
 };
 
@@ -41,6 +42,8 @@ static const struct option_spec specs[] = {
 	{OPT_DEFINE, 0, "define", "X=Y", CMD_TRY, "the candidate is -DX=Y in every compile command of the workload", NULL},
 	{OPT_FLAGS, 0, "flags", "FLAGS", CMD_TRY, "the candidate is these flags, after those of the workload", NULL},
 	{OPT_CC, 0, "cc", "CC", CMD_TRY, "the candidate is this compiler", NULL},
+	{OPT_ENV, 0, "env", "NAME=VALUE", CMD_TRY, "the candidate is this variable in the environment of the workload", NULL},
+	{OPT_VS, 0, "vs", "COMMAND", CMD_TRY, "the candidate is this command; the baseline is the command behind `--`", NULL},
 	{OPT_WORKLOAD, 0, "workload", "NAME", SETTLING, "only this workload of the project file; may be repeated "
 	 "(default: all that compile what changes)", NULL},
 	{OPT_BENCH, 0, "bench", "FILE.c", CMD_TRY, "the workload is this driver (assay/bench.h); no project file is needed", "*"},
@@ -48,6 +51,16 @@ static const struct option_spec specs[] = {
 	{OPT_BENCH_FLAGS, 0, "bench-flags", "FLAGS", CMD_TRY, "flags for the sources of --bench; relative paths count from the tree",
 	 NULL},
 	{OPT_BENCH_LIBS, 0, "bench-libs", "LIBS", CMD_TRY, "libraries for --bench: '-lm'", NULL},
+	{OPT_RUN, 0, "run", "COMMAND", CMD_TRY, "the workload is this command; with --build it is run in a copy of the tree", NULL},
+	{OPT_BUILD, 0, "build", "LINE", CMD_TRY, "what builds the tree, for /bin/sh; in place of the project's own", NULL},
+	{OPT_METRIC, 0, "metric", "METRIC", SETTLING, "of commands: wall, cpu, or regex:PATTERN with one group around a number "
+	 "that the command prints (default: cpu where others contend for the CPUs, else wall)", "wall cpu regex:"},
+	{OPT_BETTER, 0, "better", "WHICH", SETTLING, "of a number that a command prints: higher or lower", "higher lower"},
+	{OPT_STDIN, 0, "stdin", "FILE", SETTLING, "of commands: what they read (default: /dev/null)", "*"},
+	{OPT_SHELL, 0, "shell", NULL, SETTLING, "commands are lines for /bin/sh; its start is in the time", NULL},
+	{OPT_ANY_OUTPUT, 0, "any-output", NULL, SETTLING, "what commands print may differ", NULL},
+	{OPT_CPUS, 0, "cpus", "CPU", SETTLING, "of commands: the CPU that they are pinned to, or none, as for several threads "
+	 "(default: the idlest)", "none"},
 	{OPT_PARAM, 0, "param", "NAME=V[,V]", SETTLING, "these values of a workload's parameter in place of its own; may be "
 	 "repeated", NULL},
 	{OPT_MATRIX, 0, "matrix", "MATRIX", MEASURING, "build configurations: 'cc=gcc-12,clang-19 opt=-O2,-O3' (default: $CC, the "
@@ -279,6 +292,36 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 	case OPT_CC:
 		options->cc = value;
 		break;
+	case OPT_ENV:
+		options->env = value;
+		break;
+	case OPT_VS:
+		options->vs = value;
+		break;
+	case OPT_RUN:
+		options->run = value;
+		break;
+	case OPT_BUILD:
+		options->build = value;
+		break;
+	case OPT_METRIC:
+		options->metric = value;
+		break;
+	case OPT_BETTER:
+		options->better = value;
+		break;
+	case OPT_STDIN:
+		options->stdin_path = value;
+		break;
+	case OPT_SHELL:
+		options->shell = true;
+		break;
+	case OPT_ANY_OUTPUT:
+		options->any_output = true;
+		break;
+	case OPT_CPUS:
+		options->cpus = value;
+		break;
 	case OPT_WORKLOAD:
 		list_push(arena, &options->workloads, value);
 		break;
@@ -437,7 +480,9 @@ enum status options_parse(struct arena *arena, const struct command *command, in
 	if (ret_options->operands.count < command->operands_min)
 		return err_set(err, ST_USAGE, "`assay %s` wants %s: see `assay help %s`", command->name, command->operands,
 		               command->name);
-	if (ret_options->operands.count > command->operands_max)
+	if (ret_options->vs && ret_options->operands.count == 0)
+		return err_set(err, ST_USAGE, "--vs wants the baseline's command behind `--`: assay try --vs 'COMMAND B' -- COMMAND A");
+	if (ret_options->operands.count > command->operands_max && !ret_options->vs)
 		return err_set(err, ST_USAGE, "`assay %s` does not know what to do with '%s': see `assay help %s`", command->name,
 		               ret_options->operands.at[command->operands_max], command->name);
 	return ST_OK;

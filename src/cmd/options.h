@@ -25,12 +25,16 @@ struct options {
 	const char *baseline, *changed_since; /* NULL: not narrowed */
 	bool all; /* also what the baseline knows */
 	/* the candidate of try */
-	const char *patch, *define, *flags, *cc;
+	const char *patch, *define, *flags, *cc, *env, *vs;
 	/* what it is run with */
 	struct string_list workloads;
 	const char *bench;
 	struct string_list bench_sources;
 	const char *bench_flags, *bench_libs;
+	const char *run, *build;
+	/* of commands */
+	const char *metric, *better, *stdin_path, *cpus;
+	bool shell, any_output;
 	struct param_list params; /* narrows the workloads' */
 	struct string_list matrix_cc, matrix_flags; /* empty: the default */
 	/* how it is settled */

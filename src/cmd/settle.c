@@ -24,6 +24,9 @@ struct baseline {
 	const struct string_list *changed; /* with workload NULL */
 	struct variant variant;
 	bool prepared, compiled, linked;
+	bool metric_known; /* of a command */
+	enum metric metric;
+	const char *metric_why;
 };
 LIST_OF(struct baseline *, baseline_list);
 
@@ -129,22 +132,31 @@ static const char *trial_repeat(struct ladder *ladder, const struct trial *trial
 	                                shell_quote(arena, project->dir));
 	if (!own && strcmp(project->tree, project->dir) != 0)
 		text = arena_printf(arena, "%s --source %s", text, shell_quote(arena, project->tree));
-	if (!own && trial->workload)
-		text = arena_printf(arena, "%s --workload %s", text, shell_quote(arena, trial->workload->name));
+	const struct workload *workload = trial->workload;
+	if (!own && workload && workload->argument)
+		text = workload->argument[0] ? arena_printf(arena, "%s %s", text, workload->argument) : text;
+	else if (!own && workload)
+		text = arena_printf(arena, "%s --workload %s", text, shell_quote(arena, workload->name));
+	if (!own && workload && workload->run && !workload->metric_asked && trial->metric != METRIC_TIME)
+		text = arena_printf(arena, "%s --metric %s", text, trial->metric == METRIC_CPU ? "cpu" : "wall");
 	if (!own && trial->params.count)
 		text = arena_printf(arena, "%s %s", text, params_text(arena, &trial->params, "--param "));
 	const char *matrix = trial->config.flags[0]
 	                         ? arena_printf(arena, "cc=%s opt=%s", trial->config.cc, trial->config.flags)
 	                         : arena_printf(arena, "cc=%s", trial->config.cc);
-	text = arena_printf(arena, "%s --matrix %s --margin %s --alpha %s --budget %gs --seed %llu", text,
-	                    shell_quote(arena, matrix), percent_text(arena, options->margin),
-	                    percent_text(arena, options->alpha), options->budget_s, (unsigned long long)options->seed);
-	if (options->layouts >= 2)
+	if (trial->config.cc[0])
+		text = arena_printf(arena, "%s --matrix %s", text, shell_quote(arena, matrix));
+	text = arena_printf(arena, "%s --margin %s --alpha %s --budget %gs --seed %llu", text,
+	                    percent_text(arena, options->margin), percent_text(arena, options->alpha), options->budget_s,
+	                    (unsigned long long)options->seed);
+	if (options->layouts >= 2 && !(workload && workload->run))
 		text = arena_printf(arena, "%s --layouts %u", text, options->layouts);
 	if (options->measure_anyway)
 		text = arena_printf(arena, "%s --measure-anyway", text);
 	if (options->to_rung != RUNG_TIME)
 		text = arena_printf(arena, "%s --to-rung %s", text, rung_name(options->to_rung));
+	if (trial->hypothesis->kind == CANDIDATE_COMMAND)
+		text = arena_printf(arena, "%s -- %s", text, workload->shell ? shell_quote(arena, workload->run) : workload->run);
 	return text;
 }
 
@@ -252,6 +264,41 @@ static bool baseline_reads(const struct baseline *baseline, const struct string_
 	return false;
 }
 
+/* ---- commands ---------------------------------------------------------------------------------------------------- */
+
+/* The baseline of a command, built; one for all hypotheses. */
+static enum status command_baseline_get(struct ladder *ladder, const struct workload *workload,
+                                        struct baseline **ret_baseline, struct err *err)
+{
+	for (size_t i = 0; i < ladder->baselines.count; i++)
+		if (ladder->baselines.at[i]->workload == workload) {
+			*ret_baseline = ladder->baselines.at[i];
+			return ST_OK;
+		}
+	struct baseline *baseline = arena_new(ladder_arena(ladder), struct baseline);
+	*baseline = (struct baseline){.workload = workload, .config = {.cc = "", .flags = ""}, .compiled = true, .linked = true};
+	enum status status = build_command(ladder->session, NULL, workload, &baseline->config, &baseline->variant, err);
+	if (status != ST_OK)
+		return status;
+	list_push(ladder_arena(ladder), &ladder->baselines, baseline);
+	*ret_baseline = baseline;
+	return ST_OK;
+}
+
+/* The baseline that a candidate with a variable more in its environment is compared with: it has a variable of the same
+ * length, since the size of the environment moves the stack and with it the speed (Mytkowicz et al., 2009). */
+static struct baseline *baseline_with_env(struct arena *arena, const struct baseline *baseline,
+                                          const struct hypothesis *hypothesis)
+{
+	struct baseline *own = arena_new(arena, struct baseline);
+	*own = *baseline;
+	char *other = arena_strdup(arena, hypothesis->text);
+	other[0] = other[0] == '_' ? 'X' : '_';
+	own->variant.env = (struct string_list){0};
+	list_push(arena, &own->variant.env, other);
+	return own;
+}
+
 /* ---- the rungs of a site --------------------------------------------------------------------------------------- */
 
 static const char *units_text(struct arena *arena, const struct unit_list *units)
@@ -348,6 +395,10 @@ static enum status site_tokens(struct ladder *ladder, struct site *site, const s
 	status = compare_tokens(ladder->session, &site->baseline->variant, candidate, &trial->tokens, err);
 	if (status != ST_OK)
 		return status;
+	if (site->hypothesis->kind == CANDIDATE_ENV) {
+		trial_step(ladder, trial, RUNG_TOKENS, STEP_SKIPPED, 0, "the same program, in another environment");
+		return ST_OK;
+	}
 	bool other_command = site->hypothesis->kind == CANDIDATE_FLAGS || site->hypothesis->kind == CANDIDATE_CC;
 	if (trial->tokens.differ)
 		trial_step(ladder, trial, RUNG_TOKENS, STEP_PASSED, started,
@@ -409,6 +460,10 @@ static enum status site_code(struct ladder *ladder, struct site *site, struct er
 		             arena_printf(arena, "the candidate does not compile: %s", candidate->failure));
 		return ST_OK;
 	}
+	if (site->hypothesis->kind == CANDIDATE_ENV) {
+		trial_step(ladder, trial, RUNG_CODE, STEP_SKIPPED, 0, "the same program, in another environment");
+		return ST_OK;
+	}
 	status = compare_code(ladder->session, &site->baseline->variant, candidate, &trial->code, err);
 	if (status != ST_OK)
 		return status;
@@ -442,6 +497,33 @@ static enum status site_intent(struct ladder *ladder, struct site *site, struct 
 	return ST_OK;
 }
 
+/* A command's rungs up to intent: built by the project as a whole, so neither tokens nor functions are compared. */
+static enum status site_command_built(struct ladder *ladder, struct site *site, struct err *err)
+{
+	struct arena *arena = ladder_arena(ladder);
+	struct trial *trial = &site->common;
+	const struct variant *baseline = &site->baseline->variant;
+	double started = proc_now();
+	enum status status = baseline->failure ? ST_OK
+	                                       : build_command(ladder->session, site->hypothesis, site->baseline->workload,
+	                                                       &site->baseline->config, &site->candidate, err);
+	if (status != ST_OK)
+		return status;
+	const char *failure = baseline->failure ? baseline->failure : site->candidate.failure;
+	if (failure) {
+		trial_settle(ladder, trial, RUNG_BUILT, VERDICT_FAILED, started,
+		             arena_printf(arena, "the %s can't be run: %s", baseline->failure ? "baseline" : "candidate", failure));
+		return ST_OK;
+	}
+	trial_step(ladder, trial, RUNG_BUILT, STEP_PASSED, started,
+	           ladder->session->project.build
+	               ? arena_printf(arena, "`%s` succeeds in a copy of the tree for each variant", ladder->session->project.build)
+	               : "both can be started");
+	for (enum rung rung = RUNG_TOKENS; rung <= RUNG_CODE && rung <= ladder->options->to_rung; rung++)
+		trial_step(ladder, trial, rung, STEP_SKIPPED, 0, "not asked of whole commands");
+	return ST_OK;
+}
+
 /* Is another rung to be asked? */
 static bool site_goes_on(struct ladder *ladder, const struct site *site, enum rung next)
 {
@@ -460,11 +542,14 @@ static enum status site_climb(struct ladder *ladder, struct site *site, const st
                               struct err *err)
 {
 	double started = proc_now();
-	if (!site_built(ladder, site, changed, started))
-		return ST_OK;
-	enum rung rung = RUNG_TOKENS;
 	struct err trouble = ERR_INIT;
 	enum status status = ST_OK;
+	bool command = site->baseline->workload && site->baseline->workload->run;
+	enum rung rung = command ? RUNG_INTENT : RUNG_TOKENS;
+	if (command && site_command_built(ladder, site, &trouble) != ST_OK)
+		return trial_trouble(ladder, &site->common, RUNG_BUILT, started, &trouble, err);
+	if (!command && !site_built(ladder, site, changed, started))
+		return ST_OK;
 	for (; status == ST_OK && rung <= RUNG_INTENT && site_goes_on(ladder, site, rung); rung++) {
 		started = proc_now();
 		switch (rung) {
@@ -502,6 +587,12 @@ static enum status trial_reach(struct ladder *ladder, const struct site *site, s
 	double started = proc_now();
 	struct reach_result result = {0};
 	enum candidate_kind kind = site->hypothesis->kind;
+	if (site->baseline->variant.command || kind == CANDIDATE_ENV) {
+		trial_step(ladder, trial, RUNG_REACH, STEP_SKIPPED, 0,
+		           kind == CANDIDATE_ENV ? "an environment reaches all of a program" : "not asked of whole commands");
+		*ret_go_on = true;
+		return ST_OK;
+	}
 	enum status status = reach_find(ladder->session, &site->baseline->variant, &site->candidate, &trial->params,
 	                                &trial->code, kind == CANDIDATE_PATCH || kind == CANDIDATE_DEFINE, alpha,
 	                                ladder->options->margin, ladder->options->budget_s, &result, err);
@@ -539,6 +630,7 @@ static enum status trial_outputs(struct ladder *ladder, const struct site *site,
 	switch (result.verdict) {
 	case OUTPUTS_EQUAL:
 		trial_step(ladder, trial, RUNG_OUTPUTS, STEP_PASSED, started,
+		           result.text[0] ? result.text :
 		           arena_printf(arena, "same results: %u records, %llu bytes; the baseline equals itself", result.records,
 		                        result.bytes));
 		*ret_go_on = true;
@@ -585,9 +677,10 @@ static struct plan trial_plan(struct ladder *ladder, const struct trial *trial, 
 	                     .alpha = alpha,
 	                     .margin = ladder->options->margin,
 	                     .budget_s = ladder->options->budget_s,
-	                     .layouts = ladder->options->layouts,
+	                     .layouts = trial->workload && trial->workload->run ? 0 : ladder->options->layouts,
 	                     .sample_target_ns = 0, /* measure's default */
-	                     .cpu = CPU_CHOOSE};
+	                     .metric = trial->metric,
+	                     .cpu = trial->workload && trial->workload->run ? trial->workload->cpu : CPU_CHOOSE};
 }
 
 /* Takes samples, with the plan kept before them and the outcome after them. */
@@ -629,8 +722,9 @@ static enum status control_get(struct ladder *ladder, const struct site *site, c
 			return ST_OK;
 		}
 	}
-	struct variant copy = {0};
-	enum status status = build_copy(ladder->session, &site->baseline->variant, &copy, err);
+	/* A command is started anew for every run: it is its own copy. */
+	struct variant copy = site->baseline->variant;
+	enum status status = copy.command ? ST_OK : build_copy(ladder->session, &site->baseline->variant, &copy, err);
 	if (status != ST_OK)
 		return status;
 	struct control control = {0};
@@ -662,12 +756,25 @@ static enum status trial_time(struct ladder *ladder, const struct site *site, st
 {
 	struct session *session = ladder->session;
 	double started = proc_now();
-	enum status status = control_get(ladder, site, trial, &trial->control, err);
+	enum status status = ST_OK;
+	struct baseline *baseline = site->baseline;
+	if (baseline->variant.command) {
+		if (!baseline->metric_known)
+			status = measure_metric(session, &baseline->variant, ladder->options->budget_s, &baseline->metric,
+			                        &baseline->metric_why, err);
+		if (status != ST_OK)
+			return status;
+		baseline->metric_known = true;
+		trial->metric = baseline->metric;
+		trial->metric_why = baseline->metric_why;
+		trial->repeat = trial_repeat(ladder, trial);
+	}
+	status = control_get(ladder, site, trial, &trial->control, err);
 	if (status != ST_OK)
 		return status;
 	trial->alpha = alpha;
 	trial->margin = ladder->options->margin;
-	struct measurement measurement = {.stop = STOP_BUDGET};
+	struct measurement measurement = {.stop = STOP_BUDGET, .plan.metric = trial->metric};
 	if (trial->control.quiet) {
 		struct plan plan = trial_plan(ladder, trial, alpha, "trial");
 		status = trial_measure(ladder, site, &site->candidate, trial, 0, &plan, &measurement, err);
@@ -801,17 +908,41 @@ static bool workload_wanted(const struct ladder *ladder, const struct hypothesis
 	return true;
 }
 
-/* Where the hypothesis can be looked at: the workloads that read what it changes, else the database's units. */
+/* The project's commands on which the hypothesis can be tried; a note says why it can't on the others. */
+static void commands_find(struct ladder *ladder, const struct hypothesis *hypothesis, struct workload_list *ret_commands)
+{
+	struct session *session = ladder->session;
+	const struct workload_list *workloads = &session->project.workloads;
+	const char *lack = build_command_lack(session, hypothesis);
+	for (size_t i = 0; i < workloads->count; i++) {
+		if (!workloads->at[i]->run || !workload_wanted(ladder, hypothesis, workloads->at[i]))
+			continue;
+		bool said = false;
+		for (size_t k = 0; lack && k < session->run.notes.count && !said; k++)
+			said = text_equal(session->run.notes.at[k].where, workloads->at[i]->name) &&
+			       text_equal(session->run.notes.at[k].text, lack);
+		if (lack && !said)
+			session_note(session, workloads->at[i]->name, "%s", lack);
+		else if (!lack)
+			list_push(ladder_arena(ladder), ret_commands, workloads->at[i]);
+	}
+}
+
+/* Where the hypothesis can be looked at: the workloads that read what it changes, else the database's units; and
+ * commands, which read nobody knows what. */
 static enum status sites_find(struct ladder *ladder, const struct hypothesis *hypothesis,
                               const struct string_list *changed, struct site_list *sites, struct err *err)
 {
 	const struct workload_list *workloads = &ladder->session->project.workloads;
+	struct workload_list commands = {0};
+	bool env = hypothesis->kind == CANDIDATE_ENV;
+	commands_find(ladder, hypothesis, &commands);
 	for (size_t c = 0; c < ladder->options->configs.count; c++) {
 		const struct build_config *config = &ladder->options->configs.at[c];
 		size_t before = sites->count;
 		struct baseline *broken = NULL;
 		for (size_t w = 0; w < workloads->count; w++) {
-			if (!workload_wanted(ladder, hypothesis, workloads->at[w]))
+			if (workloads->at[w]->run || !workload_wanted(ladder, hypothesis, workloads->at[w]))
 				continue;
 			struct baseline *baseline = NULL;
 			enum status status = baseline_get(ladder, workloads->at[w], changed, config, &baseline, err);
@@ -820,9 +951,10 @@ static enum status sites_find(struct ladder *ladder, const struct hypothesis *hy
 			if (baseline->variant.failure)
 				broken = baseline;
 			else if (baseline_reads(baseline, changed))
-				site_new(ladder, hypothesis, baseline, sites);
+				site_new(ladder, hypothesis, env ? baseline_with_env(ladder_arena(ladder), baseline, hypothesis) : baseline,
+				         sites);
 		}
-		if (sites->count > before)
+		if (sites->count > before || commands.count)
 			continue;
 		struct baseline *database = NULL;
 		enum status status = baseline_get(ladder, NULL, changed, config, &database, err);
@@ -831,6 +963,13 @@ static enum status sites_find(struct ladder *ladder, const struct hypothesis *hy
 		/* A workload that can't even be preprocessed may be the one that reads the file: its failure is the answer. */
 		bool useless = database->variant.units.count == 0 || database->variant.failure;
 		site_new(ladder, hypothesis, useless && broken ? broken : database, sites);
+	}
+	for (size_t i = 0; i < commands.count; i++) {
+		struct baseline *baseline = NULL;
+		enum status status = command_baseline_get(ladder, commands.at[i], &baseline, err);
+		if (status != ST_OK)
+			return status;
+		site_new(ladder, hypothesis, env ? baseline_with_env(ladder_arena(ladder), baseline, hypothesis) : baseline, sites);
 	}
 	return ST_OK;
 }
@@ -862,7 +1001,7 @@ static enum status hypothesis_settle(struct ladder *ladder, const struct hypothe
 		if (status != ST_OK)
 			return status;
 		bool reaches_time = site_goes_on(ladder, site, RUNG_REACH) && site->baseline->workload;
-		if (reaches_time) {
+		if (reaches_time && !site->baseline->workload->run) {
 			struct err link_trouble = ERR_INIT;
 			double started = proc_now();
 			status = baseline_link(ladder, site->baseline, &link_trouble);

@@ -54,18 +54,21 @@ static void pairs_print(FILE *out, const char *trial, unsigned control, const st
 {
 	for (size_t i = 0; i < pairs->count; i++) {
 		const struct pair *pair = &pairs->at[i];
-		fprintf(out, "%s\t%s\t%u\t%u\t%s\t%llu\t%llu\t%llu\t%u\t%u\t%llu\n", trial,
+		fprintf(out, "%s\t%s\t%u\t%u\t%s\t%llu\t%llu\t%llu\t%u\t%u\t%llu\t%s\t%llu\t%llu\t%.17g\t%.17g\n", trial,
 		        control == 0 ? "trial" : control == 1 ? "control" : "control 2", pair->block,
 		        pair->index, pair->candidate_first ? "BA" : "AB", (unsigned long long)pair->iterations,
 		        (unsigned long long)pair->baseline_ns, (unsigned long long)pair->candidate_ns, pair->baseline_flags,
-		        pair->candidate_flags, (unsigned long long)pair->layout);
+		        pair->candidate_flags, (unsigned long long)pair->layout, metric_name(pair->metric),
+		        (unsigned long long)pair->baseline_cpu_ns, (unsigned long long)pair->candidate_cpu_ns, pair->baseline_value,
+		        pair->candidate_value);
 	}
 }
 
 static enum status samples_print(FILE *out, struct store *store, struct arena *arena, const struct run *run,
                                  struct err *err)
 {
-	fputs("trial\tof\tblock\tindex\torder\titerations\tbaseline_ns\tcandidate_ns\tbaseline_flags\tcandidate_flags\tlayout\n", out);
+	fputs("trial\tof\tblock\tindex\torder\titerations\tbaseline_ns\tcandidate_ns\tbaseline_flags\tcandidate_flags\tlayout"
+	      "\tmetric\tbaseline_cpu_ns\tcandidate_cpu_ns\tbaseline_printed\tcandidate_printed\n", out);
 	static const unsigned order[] = {1, 2, 0}; /* as they were taken */
 	for (size_t i = 0; i < run->trials.count; i++)
 		for (size_t k = 0; k < sizeof order / sizeof *order; k++) {

@@ -16,7 +16,11 @@ static enum status candidate_choose(const struct options *options, enum candidat
 	             {CANDIDATE_DEFINE, options->define},
 	             {CANDIDATE_FLAGS, options->flags},
 	             {CANDIDATE_CC, options->cc},
-	             {CANDIDATE_NONE, options->operands.count ? options->operands.at[0] : NULL}};
+	             {CANDIDATE_ENV, options->env},
+	             {CANDIDATE_COMMAND, options->vs},
+	             {CANDIDATE_NONE, options->vs            ? NULL
+	                              : options->operands.count ? options->operands.at[0]
+	                                                     : NULL}};
 	unsigned count = 0;
 	for (size_t i = 0; i < sizeof given / sizeof *given; i++)
 		if (given[i].text) {
@@ -26,7 +30,8 @@ static enum status candidate_choose(const struct options *options, enum candidat
 		}
 	if (count == 1)
 		return ST_OK;
-	return err_set(err, ST_USAGE, "%s: name a finding, or give one of --patch, --define, --flags and --cc (assay help try)",
+	return err_set(err, ST_USAGE, "%s: name a finding, or give one of --patch, --define, --flags, --cc, --env and --vs (assay help "
+	               "try)",
 	               count ? "more than one candidate is given" : "there is no candidate to try");
 }
 

@@ -200,6 +200,16 @@ static void keep_notes(struct work *work)
 	keep(work, STORE_NOTE, &documents);
 }
 
+static enum status folder_only(struct session *session, const struct options *options, struct err *err)
+{
+	const char *folder = NULL;
+	enum status status = absolute(&session->arena, options->project ? options->project : ".", &folder, err);
+	if (status == ST_OK && !is_folder(folder))
+		return err_set(err, ST_USAGE, "--project %s: there is no such folder", options->project);
+	session->project = (struct project){.dir = folder, .tree = folder};
+	return status;
+}
+
 /* ---- opening ------------------------------------------------------------------------------------------------------- */
 
 static void work_begin(struct invocation *invocation, struct work *work)
@@ -257,7 +267,10 @@ enum status work_open(struct invocation *invocation, const char *path, struct wo
 	work_begin(invocation, work);
 	const char *source = NULL;
 	enum status status = options->source ? absolute(&session->arena, options->source, &source, err) : ST_OK;
-	if (status == ST_OK)
+	/* Two commands need no project: they are started where assay is, or where --project says. */
+	if (status == ST_OK && options->vs)
+		status = folder_only(session, options, err);
+	else if (status == ST_OK)
 		status = project_load(&session->arena, options->project ? options->project : path, source, &session->project,
 		                      &session->run.notes, err);
 	if (status == ST_OK && options->database)
@@ -426,6 +439,71 @@ static enum status bench_workload(struct work *work, struct err *err)
 	return ST_OK;
 }
 
+/* What the command line says of commands, for one of them; and the words that say so again. */
+static enum status command_options(struct work *work, struct workload *workload, const char *named, struct err *err)
+{
+	const struct options *options = &work->invocation->options;
+	struct arena *arena = &work->session.arena;
+	char *argument = arena_strdup(arena, named);
+	const char *problem = NULL;
+	if (options->metric || options->better)
+		problem = workload_metric_set(arena, workload, options->metric, NULL, options->better);
+	if (!problem && options->cpus)
+		problem = workload_cpus_set(arena, workload, options->cpus);
+	if (problem)
+		return err_set(err, ST_USAGE, "%s", problem);
+	if (options->metric)
+		argument = arena_printf(arena, "%s --metric %s", argument, shell_quote(arena, options->metric));
+	if (options->better)
+		argument = arena_printf(arena, "%s --better %s", argument, options->better);
+	if (options->cpus)
+		argument = arena_printf(arena, "%s --cpus %s", argument, options->cpus);
+	if (options->stdin_path) {
+		enum status status = absolute(arena, options->stdin_path, &workload->stdin_path, err);
+		if (status != ST_OK)
+			return status;
+		argument = arena_printf(arena, "%s --stdin %s", argument, shell_quote(arena, workload->stdin_path));
+	}
+	if (options->shell) {
+		workload->shell = true;
+		argument = arena_printf(arena, "%s --shell", argument);
+	}
+	if (options->any_output) {
+		workload->any_output = true;
+		argument = arena_printf(arena, "%s --any-output", argument);
+	}
+	workload->argument = argument[0] == ' ' ? argument + 1 : argument;
+	return ST_OK;
+}
+
+/* --run COMMAND, or the command behind --. */
+static enum status command_workload(struct work *work, struct err *err)
+{
+	const struct options *options = &work->invocation->options;
+	struct session *session = &work->session;
+	struct arena *arena = &session->arena;
+	struct workload *workload = arena_new(arena, struct workload);
+	workload->cpu = CPU_CHOOSE;
+	workload->run = options->run;
+	char *named = arena_strdup(arena, "");
+	if (options->vs) {
+		/* One word is the whole line; several are as the shell that called us split them. */
+		struct string_list words = {0};
+		for (size_t i = 0; i < options->operands.count; i++)
+			list_push(arena, &words, shell_quote(arena, options->operands.at[i]));
+		bool line = options->operands.count == 1 && (options->shell || access(options->operands.at[0], X_OK) != 0);
+		workload->run = line ? options->operands.at[0] : text_join(arena, &words, " ");
+	} else {
+		named = arena_printf(arena, "--run %s", shell_quote(arena, options->run));
+		if (options->build)
+			named = arena_printf(arena, "%s --build %s", named, shell_quote(arena, options->build));
+	}
+	workload->name = workload->run;
+	session->project.workloads = (struct workload_list){0};
+	list_push(arena, &session->project.workloads, workload);
+	return command_options(work, workload, named, err);
+}
+
 static const char *workload_names(struct arena *arena, const struct workload_list *workloads)
 {
 	struct string_list names = {0};
@@ -452,6 +530,14 @@ enum status work_workloads(struct work *work, struct err *err)
 			return err_set(err, ST_USAGE, "give either --bench or --workload, not both");
 		return bench_workload(work, err);
 	}
+	if (options->vs && (options->run || options->build || options->workloads.count))
+		return err_set(err, ST_USAGE, "--vs compares with the command behind `--`: leave out --run, --build and --workload");
+	if (options->run && options->workloads.count)
+		return err_set(err, ST_USAGE, "give either --run or --workload, not both");
+	if (options->build)
+		project->build = options->build;
+	if (options->vs || options->run)
+		return command_workload(work, err);
 	if (options->bench_sources.count || options->bench_flags || options->bench_libs)
 		return err_set(err, ST_USAGE, "--bench-source, --bench-flags and --bench-libs need --bench FILE.c");
 	for (size_t i = 0; i < options->workloads.count; i++) {
@@ -471,6 +557,23 @@ enum status work_workloads(struct work *work, struct err *err)
 		list_push(arena, &kept, copy);
 	}
 	project->workloads = kept;
+	bool for_commands = options->metric || options->better || options->cpus || options->stdin_path || options->shell ||
+	                    options->any_output;
+	size_t commands = 0;
+	for (size_t i = 0; i < kept.count; i++) {
+		if (!kept.at[i]->run)
+			continue;
+		commands++;
+		const char *named = arena_printf(arena, "--workload %s", shell_quote(arena, kept.at[i]->name));
+		if (options->build)
+			named = arena_printf(arena, "%s --build %s", named, shell_quote(arena, options->build));
+		enum status status = command_options(work, kept.at[i], named, err);
+		if (status != ST_OK)
+			return status;
+	}
+	if (commands == 0 && (for_commands || options->build))
+		return err_set(err, ST_USAGE, "--metric, --better, --cpus, --stdin, --shell, --any-output and --build are for commands, and "
+		               "no workload is one: give --run or --vs");
 	for (size_t p = 0; p < options->params.count; p++) {
 		const struct param *given = &options->params.at[p];
 		bool used = false;
@@ -586,6 +689,15 @@ static enum status configs_choose(struct work *work, struct settle_options *sett
 	struct session *session = &work->session;
 	struct arena *arena = &session->arena;
 	struct string_list compilers = options->matrix_cc, flags = options->matrix_flags;
+	/* Commands are built by the project, or not at all. */
+	bool drivers = session->project.workloads.count == 0;
+	for (size_t i = 0; i < session->project.workloads.count; i++)
+		drivers = drivers || !session->project.workloads.at[i]->run;
+	if (!drivers && compilers.count == 0 && flags.count == 0 && !options->cc) {
+		struct build_config none = {.cc = "", .flags = ""};
+		list_push(arena, &settle->configs, none);
+		return ST_OK;
+	}
 	if (compilers.count == 0) {
 		const char *cc = NULL;
 		enum status status = default_compiler(work, &cc, err);
@@ -675,7 +787,7 @@ static void trial_begins(void *context, const struct trial *trial)
 	struct work *work = context;
 	struct arena *arena = &work->session.arena;
 	char *subject = arena_strdup(arena, trial->hypothesis->title ? trial->hypothesis->title : trial->hypothesis->id);
-	if (trial->workload)
+	if (trial->workload && trial->hypothesis->kind != CANDIDATE_COMMAND)
 		subject = arena_printf(arena, "%s: %s", subject, trial->workload->name);
 	for (size_t i = 0; i < trial->params.count; i++)
 		subject = arena_printf(arena, "%s %s=%s", subject, trial->params.at[i].name, trial->params.at[i].value);

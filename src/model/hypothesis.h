@@ -5,11 +5,13 @@
 #include "model/finding.h"
 
 enum candidate_kind {
-	CANDIDATE_PATCH,  /* `text` is a unified diff against the tree, a/ b/ prefixes */
-	CANDIDATE_DEFINE, /* `text` is "X=Y" or "X": -DX=Y in every compile command of the workload */
-	CANDIDATE_FLAGS,  /* `text` is appended to every compile command of the workload */
-	CANDIDATE_CC,     /* `text` is another compiler */
-	CANDIDATE_NONE,   /* advice only: nothing to build */
+	CANDIDATE_PATCH,   /* `text` is a unified diff against the tree, a/ b/ prefixes */
+	CANDIDATE_DEFINE,  /* `text` is "X=Y" or "X": -DX=Y in every compile command of the workload */
+	CANDIDATE_FLAGS,   /* `text` is appended to every compile command of the workload */
+	CANDIDATE_CC,      /* `text` is another compiler */
+	CANDIDATE_ENV,     /* `text` is "NAME=VALUE": the workload runs with this in its environment */
+	CANDIDATE_COMMAND, /* `text` is another command than the workload's */
+	CANDIDATE_NONE,    /* advice only: nothing to build */
 };
 
 struct hypothesis {

@@ -41,12 +41,13 @@ NAMES(severity, severity, "low", "medium", "high", "critical")
 NAMES(finding_kind, finding_kind, "finding", "guard")
 NAMES(baseline_state, baseline_state, "none", "new", "unchanged", "absent")
 NAMES(deliberate_in, deliberate_in, "nowhere", "source", "project")
-NAMES(candidate_kind, candidate_kind, "patch", "define", "flags", "cc", "none")
+NAMES(candidate_kind, candidate_kind, "patch", "define", "flags", "cc", "env", "command", "none")
 NAMES(verdict, verdict, "not settled", "faster", "slower", "no effect", "mixed", "inconclusive", "wrong results",
       "not built", "not reached", "deliberate", "failed")
 NAMES(rung, rung, "none", "built", "tokens", "code", "intent", "reach", "outputs", "time")
 NAMES(step_result, step_result, "passed", "settled", "skipped")
 NAMES(stop_reason, stop_reason, "decided", "budget", "interrupted", "failed")
+NAMES(metric, metric, "time", "wall clock", "CPU time", "printed, lower is better", "printed, higher is better")
 static const char *const probe_results[] = {"fine", "note", "limit", "unfit"};
 
 const char *probe_result_name(enum probe_result result)

@@ -3,6 +3,7 @@
 #define ASSAY_MODEL_PROJECT_H
 
 #include "base/arena.h"
+#include "model/sample.h"
 
 #include <stdbool.h>
 
@@ -14,11 +15,21 @@ LIST_OF(struct param, param_list);
 
 struct workload {
 	const char *name;
-	const char *bench;          /* C driver (include/assay/bench.h), relative to project.dir; NULL for a command */
+	const char *bench;          /* C driver (include/assay/bench.h), relative to project.dir; NULL: a command */
 	struct string_list sources; /* compiled together with it, relative to project.tree */
 	struct string_list flags;   /* for bench and sources, relative paths count from project.tree */
 	struct string_list libs;    /* for the link, after the objects: "-lm" */
 	struct param_list params;
+	/* A command in place of a driver: its words, split as a shell splits them, or a text for /bin/sh. NULL: a driver. */
+	const char *run;
+	bool shell;
+	const char *stdin_path; /* NULL: /dev/null; relative to where the command is started */
+	bool any_output;        /* what it prints may differ */
+	bool metric_asked;      /* false: wall clock or CPU time, by rule */
+	enum metric metric;
+	const char *metric_pattern; /* METRIC_LOWER, METRIC_HIGHER: base/extract.h */
+	int cpu;                /* as plan.cpu */
+	const char *argument;   /* the words that name it to `assay try`; NULL: --workload NAME */
 	unsigned line; /* in the project file, 0: from the command line */
 };
 LIST_OF(struct workload *, workload_list);
@@ -29,9 +40,9 @@ struct binding {
 };
 LIST_OF(struct binding, binding_list);
 
-/* A claim to settle besides those of the scan. Exactly one of patch, define, flags, cc is set. */
+/* A claim to settle besides those of the scan. Exactly one of patch, define, flags, cc, env is set. */
 struct claimed {
-	const char *name, *patch, *define, *flags, *cc, *claim;
+	const char *name, *patch, *define, *flags, *cc, *env, *claim;
 	struct string_list workloads; /* names; empty: every workload that the change touches */
 };
 LIST_OF(struct claimed, claimed_list);
@@ -47,6 +58,7 @@ struct project {
 	const char *tree; /* absolute: the source tree that is scanned, copied and patched; often dir itself */
 	const char *file; /* assay.yaml, or NULL when there is none */
 	const char *compile_commands; /* absolute, or NULL */
+	const char *build; /* what builds the whole tree, for /bin/sh in a copy; NULL: nothing needs to */
 	struct string_list scan;      /* files and folders that are scanned, relative to tree; empty: all */
 	struct workload_list workloads;
 	struct claimed_list hypotheses;

@@ -31,12 +31,31 @@ size_t pairs_excluded_count(const struct pair_list *pairs)
 	return count;
 }
 
+double pair_quantity(const struct pair *pair, enum metric metric, bool candidate)
+{
+	uint64_t ns = candidate ? pair->candidate_ns : pair->baseline_ns;
+	switch (metric) {
+	case METRIC_LOWER:
+	case METRIC_HIGHER:
+		return candidate ? pair->candidate_value : pair->baseline_value;
+	case METRIC_CPU:
+		ns = candidate ? pair->candidate_cpu_ns : pair->baseline_cpu_ns;
+		break;
+	case METRIC_TIME:
+	case METRIC_WALL:
+		break;
+	}
+	return (double)ns / (pair->iterations ? (double)pair->iterations : 1);
+}
+
 static double pair_log_ratio(const struct pair *pair)
 {
+	double baseline = pair_quantity(pair, pair->metric, false), candidate = pair_quantity(pair, pair->metric, true);
+	if (pair->metric == METRIC_HIGHER)
+		return log(baseline / candidate);
 	/* A clock that did not move gives no infinite ratio: at most "as short as it can tell". */
-	double baseline = pair->baseline_ns ? (double)pair->baseline_ns : 1;
-	double candidate = pair->candidate_ns ? (double)pair->candidate_ns : 1;
-	return log(candidate / baseline);
+	double least = pair->metric == METRIC_LOWER ? 0 : 1 / (pair->iterations ? (double)pair->iterations : 1);
+	return log(fmax(candidate, least) / fmax(baseline, least));
 }
 
 size_t pairs_block_ratios(const struct pair_list *pairs, bool all, double *ret_ratios)
@@ -81,7 +100,13 @@ bool pairs_stationary(const struct pair_list *pairs, double alpha)
 
 void pairs_medians(const struct pair_list *pairs, double *ret_baseline_ns, double *ret_candidate_ns)
 {
-	*ret_baseline_ns = *ret_candidate_ns = 0;
+	bool cpu = pairs->count && pairs->at[0].metric == METRIC_CPU;
+	pairs_metric_medians(pairs, cpu ? METRIC_CPU : METRIC_WALL, ret_baseline_ns, ret_candidate_ns);
+}
+
+void pairs_metric_medians(const struct pair_list *pairs, enum metric metric, double *ret_baseline, double *ret_candidate)
+{
+	*ret_baseline = *ret_candidate = 0;
 	if (pairs->count == 0)
 		return;
 	struct arena scratch;
@@ -95,11 +120,10 @@ void pairs_medians(const struct pair_list *pairs, double *ret_baseline_ns, doubl
 		const struct pair *pair = &pairs->at[i];
 		if (clean && pair_excluded(pair))
 			continue;
-		double iterations = pair->iterations ? (double)pair->iterations : 1;
-		baseline[used] = (double)pair->baseline_ns / iterations;
-		candidate[used++] = (double)pair->candidate_ns / iterations;
+		baseline[used] = pair_quantity(pair, metric, false);
+		candidate[used++] = pair_quantity(pair, metric, true);
 	}
-	*ret_baseline_ns = stat_median(baseline, used);
-	*ret_candidate_ns = stat_median(candidate, used);
+	*ret_baseline = stat_median(baseline, used);
+	*ret_candidate = stat_median(candidate, used);
 	arena_release(&scratch);
 }

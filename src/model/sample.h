@@ -11,6 +11,15 @@
 /* Causes, declared beforehand, for which a pair may be left out. Never a cause: its value. */
 enum { PAIR_MIGRATED = 1, PAIR_PREEMPTED = 2, PAIR_PAGE_FAULT = 4 };
 
+/* What is compared. */
+enum metric {
+	METRIC_TIME,   /* a driver's own clock, between two time stamps inside of its process */
+	METRIC_WALL,   /* of a command: from its start to its end */
+	METRIC_CPU,    /* of a command: user and system time, with that of the children that it waited for */
+	METRIC_LOWER,  /* a number that a command prints, the lower the better */
+	METRIC_HIGHER, /* the same, the higher the better */
+};
+
 /* One baseline sample and one candidate sample, taken one right after the other. */
 struct pair {
 	uint32_t block; /* which pair of fresh processes, from 0 */
@@ -18,8 +27,11 @@ struct pair {
 	uint64_t layout; /* seed of the layout that both programs of the block have; 0: as built */
 	bool candidate_first; /* the coin */
 	uint64_t iterations;  /* the same on both sides */
-	uint64_t baseline_ns, candidate_ns;
+	uint64_t baseline_ns, candidate_ns; /* METRIC_TIME; of commands the wall clock's, whatever the metric is */
 	uint32_t baseline_flags, candidate_flags; /* PAIR_… */
+	enum metric metric; /* the same in all pairs of a measurement */
+	uint64_t baseline_cpu_ns, candidate_cpu_ns; /* of commands */
+	double baseline_value, candidate_value;     /* METRIC_LOWER and METRIC_HIGHER: as printed */
 };
 LIST_OF(struct pair, pair_list);
 
@@ -32,6 +44,7 @@ struct plan {
 	uint64_t sample_target_ns; /* aimed at; a workload whose one iteration is longer has longer samples */
 	uint32_t pairs_per_block;  /* 0: from the cost of starting a process */
 	uint32_t layouts; /* 0 or 1: as built; else every block has a fresh layout, and a verdict needs so many at least */
+	enum metric metric;
 	int cpu; /* both processes are pinned to it; CPU_CHOOSE: measure picks one; CPU_ANY: unpinned */
 };
 enum { CPU_CHOOSE = -1, CPU_ANY = -2 };
@@ -66,13 +79,22 @@ struct sample_sink {
 bool pair_excluded(const struct pair *pair);
 /* How many are left out of their blocks. */
 size_t pairs_excluded_count(const struct pair_list *pairs);
-/* The median log-ratio ln(candidate / baseline) of each block, in their order; `ret_ratios` has room for
+/* The median log-ratio ln(candidate / baseline) of each block under the pairs' metric (the other way round where more is
+ * better, so that below zero is always better), in their order; `ret_ratios` has room for
  * `pairs->count`. Excluded pairs are left out, but a block that has no other pairs is taken as it is. With `all`
  * nothing is left out. Pairs of one block must be adjacent. Returns the number of blocks. */
 size_t pairs_block_ratios(const struct pair_list *pairs, bool all, double *ret_ratios);
 /* Does the first third's interval overlap the rest's? True while too little is known. */
 bool pairs_stationary(const struct pair_list *pairs, double alpha);
-/* Medians of the time for one iteration, over the pairs that are not excluded (over all when every one is). 0: no pairs. */
+/* What a pair says of one side under a metric, for one iteration: nanoseconds, or the printed number. */
+double pair_quantity(const struct pair *pair, enum metric metric, bool candidate);
+/* Medians of the time for one iteration (of commands: the wall clock's unless the metric is METRIC_CPU), over the pairs
+ * that are not excluded (over all when every one is). 0: no pairs. */
 void pairs_medians(const struct pair_list *pairs, double *ret_baseline_ns, double *ret_candidate_ns);
+/* The same of any metric. */
+void pairs_metric_medians(const struct pair_list *pairs, enum metric metric, double *ret_baseline, double *ret_candidate);
+
+const char *metric_name(enum metric metric); /* "CPU time" */
+bool metric_parse(const char *name, enum metric *ret_metric);
 
 #endif

@@ -93,6 +93,14 @@ struct control {
 	const char *trial; /* under which the control's samples are kept: the first trial that needed it */
 };
 
+/* What a trial of commands says under a metric that did not decide. */
+struct metric_result {
+	enum metric metric;
+	struct effect effect;
+	double baseline, candidate; /* medians: ns */
+};
+LIST_OF(struct metric_result, metric_result_list);
+
 struct trial {
 	const char *id; /* unique in the run: "t3" */
 	const struct hypothesis *hypothesis;
@@ -114,6 +122,10 @@ struct trial {
 	uint32_t pairs, excluded_pairs, blocks;
 	double baseline_ns, candidate_ns; /* medians for one iteration; 0: not measured */
 	uint64_t bytes_per_iteration;
+	enum metric metric; /* what effect is about */
+	const char *metric_why; /* who or what chose it; NULL: nothing was to be chosen */
+	double baseline_printed, candidate_printed; /* METRIC_LOWER, METRIC_HIGHER: medians */
+	struct metric_result_list other_metrics;
 	struct control control;
 	struct counter_list counters;
 	struct explanation explanation;

@@ -32,6 +32,14 @@ struct link_recipe {
 	struct string_list objects; /* those of argv that are the program's own, in the order of the units, the runtime last */
 };
 
+/* How a whole command is started. */
+struct command_line {
+	const char *text; /* as given */
+	struct string_list argv;
+	const char *directory;  /* absolute */
+	const char *stdin_path; /* absolute; NULL: /dev/null */
+};
+
 struct workload;
 
 struct variant {
@@ -43,6 +51,8 @@ struct variant {
 	const struct workload *workload; /* whose driver and sources the units are; NULL: the database's */
 	const char *program; /* absolute path of the linked workload, or NULL */
 	struct link_recipe link; /* with `program` */
+	const struct command_line *command; /* what is run in place of a program, or NULL */
+	struct string_list env; /* "NAME=VALUE" that it runs with, besides assay's own environment */
 	/* Set when this variant can't be made although the request was sound: the patch doesn't apply, it doesn't
 	 * compile, it doesn't link. Holds the last lines of what the compiler said. A candidate's failure is a verdict. */
 	const char *failure;

@@ -218,6 +218,24 @@ struct host_disturbance host_disturbance_read(void)
 	return disturbance;
 }
 
+struct host_contention host_contention_read(void)
+{
+	struct host_contention contention = {.pressure = -1, .load = -1};
+	struct arena scratch;
+	arena_init(&scratch);
+	const char *some = file_value(&scratch, "/proc/pressure/cpu", "some");
+	double percent;
+	if (some && sscanf(some, "avg10=%lf", &percent) == 1)
+		contention.pressure = percent / 100;
+	double load = 0;
+	if (getloadavg(&load, 1) == 1)
+		contention.load = load;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	contention.cpus = cpus > 0 ? (unsigned)cpus : 1;
+	arena_release(&scratch);
+	return contention;
+}
+
 /* ---- compilers --------------------------------------------------------------------------------------------------------- */
 
 /* "gcc-12" -> 12; 0: another name. */

@@ -36,5 +36,12 @@ struct host_disturbance {
 };
 struct host_disturbance host_disturbance_read(void);
 
+/* Do others want the CPUs now? */
+struct host_contention {
+	double pressure; /* share of the last 10 s in which some task waited for a CPU (PSI); below 0: not known */
+	double load;     /* average of one minute; below 0: not known */
+	unsigned cpus;
+};
+struct host_contention host_contention_read(void);
 
 #endif

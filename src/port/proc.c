@@ -1,5 +1,7 @@
 #include "port/proc.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -128,6 +130,11 @@ static void child_place(int from, int to)
 		dup2(from, to);
 }
 
+/* Written by the child right before exec, in memory that it shares: fork and set-up are no part of the command. */
+struct exec_stamp {
+	double wall_s, cpu_s;
+};
+
 struct child_fds {
 	int in, out, err; /* become 0, 1, 2 */
 	int command, reply; /* become 3 and 4; -1: none */
@@ -135,7 +142,7 @@ struct child_fds {
 };
 
 static _Noreturn void child_exec(const struct proc_request *request, char *const *argv, char *const *envp,
-                                 struct child_fds fds, pid_t parent)
+                                 struct child_fds fds, struct exec_stamp *stamp, pid_t parent)
 {
 	child_settle(request->cpu, request->realtime, request->memory_bytes, parent);
 	/* Above the range that dup2() overwrites. */
@@ -152,6 +159,12 @@ static _Noreturn void child_exec(const struct proc_request *request, char *const
 	if (request->directory && chdir(request->directory) != 0)
 		goto failed;
 	environ = (char **)envp;
+	if (stamp) {
+		struct timespec cpu;
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+		stamp->cpu_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
+		stamp->wall_s = proc_now();
+	}
 	execvp(argv[0], argv);
 failed:;
 	int code = errno;
@@ -191,9 +204,9 @@ static char **request_env(struct arena *arena, const struct string_list *extra)
 	return env;
 }
 
-/* Forks and execs. ST_OK with *ret_exec_errno != 0: the program could not be started. */
+/* Forks and execs. ST_OK with *ret_exec_errno != 0: the program could not be started. `ret_stamp` may be NULL. */
 static enum status spawn(const struct proc_request *request, struct child_fds fds, pid_t *ret_pid, int *ret_exec_errno,
-                         struct err *err)
+                         struct exec_stamp *ret_stamp, struct err *err)
 {
 	struct arena scratch;
 	arena_init(&scratch);
@@ -205,15 +218,23 @@ static enum status spawn(const struct proc_request *request, struct child_fds fd
 		return err_errno(err, errno, "can't make a pipe for %s", request->argv.at[0]);
 	}
 	fds.trouble = trouble[1];
+	struct exec_stamp *stamp = NULL;
+	if (ret_stamp) {
+		stamp = mmap(NULL, sizeof *stamp, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		stamp = stamp == MAP_FAILED ? NULL : stamp;
+		*ret_stamp = (struct exec_stamp){.wall_s = proc_now()};
+	}
 	pid_t parent = getpid();
 	pid_t pid = fork();
 	if (pid == 0)
-		child_exec(request, argv, envp, fds, parent);
+		child_exec(request, argv, envp, fds, stamp, parent);
 	int fork_errno = errno;
 	close(trouble[1]);
 	arena_release(&scratch);
 	if (pid < 0) {
 		close(trouble[0]);
+		if (stamp)
+			munmap(stamp, sizeof *stamp);
 		return err_errno(err, fork_errno, "can't start a process for %s", request->argv.at[0]);
 	}
 	setpgid(pid, pid);
@@ -223,6 +244,10 @@ static enum status spawn(const struct proc_request *request, struct child_fds fd
 		size = read(trouble[0], &code, sizeof code);
 	while (size < 0 && errno == EINTR);
 	close(trouble[0]);
+	if (stamp) {
+		*ret_stamp = *stamp;
+		munmap(stamp, sizeof *stamp);
+	}
 	*ret_exec_errno = size == (ssize_t)sizeof code ? code : 0;
 	*ret_pid = pid;
 	return ST_OK;
@@ -235,6 +260,7 @@ struct stream {
 	char *data;
 	size_t used, cap, keep;
 	bool keep_tail; /* else the head */
+	uint64_t bytes, hash; /* of the whole */
 };
 
 /* Reads what is there; at the end of the stream or on an error closes it. */
@@ -252,6 +278,9 @@ static void stream_read(struct stream *stream)
 			return;
 		}
 		size_t count = (size_t)size;
+		stream->bytes += count;
+		if (!stream->keep_tail)
+			stream->hash = text_hash(chunk, count, stream->hash);
 		if (!stream->keep_tail && stream->used + count > stream->keep)
 			count = stream->keep - stream->used;
 		if (stream->used + count > stream->cap) {
@@ -291,6 +320,7 @@ struct job {
 	int pidfd;
 	struct stream out, err;
 	double started;
+	struct exec_stamp stamp;
 	bool running, killed;
 	enum proc_end kill_reason;
 };
@@ -328,7 +358,7 @@ static enum status job_start(struct arena *arena, struct job *job, struct err *e
 	struct child_fds fds = {in, out >= 0 ? out : out_pipe[1], err_pipe[1], -1, -1, -1};
 	int exec_errno = 0;
 	job->started = proc_now();
-	status = spawn(request, fds, &job->pid, &exec_errno, err);
+	status = spawn(request, fds, &job->pid, &exec_errno, &job->stamp, err);
 	if (status != ST_OK)
 		goto done;
 	if (exec_errno) {
@@ -337,7 +367,9 @@ static enum status job_start(struct arena *arena, struct job *job, struct err *e
 		goto done;
 	}
 	job->pidfd = (int)syscall(SYS_pidfd_open, job->pid, 0);
-	job->out = (struct stream){.fd = out_pipe[0], .keep = STDOUT_KEPT_BYTES};
+	job->out = (struct stream){.fd = out_pipe[0],
+	                           .keep = request->stdout_kept_bytes ? request->stdout_kept_bytes : STDOUT_KEPT_BYTES,
+	                           .hash = TEXT_HASH_SEED};
 	job->err = (struct stream){.fd = err_pipe[0], .keep = STDERR_KEPT_BYTES, .keep_tail = true};
 	if (out_pipe[0] >= 0)
 		fcntl(out_pipe[0], F_SETFL, O_NONBLOCK);
@@ -373,6 +405,7 @@ static void job_reap(struct arena *arena, struct job *job)
 	pid_t pid = wait4(job->pid, &wait_status, WNOHANG, &usage);
 	if (pid != job->pid)
 		return;
+	double now = proc_now();
 	job->running = false;
 	fd_close(&job->pidfd);
 	if (job->out.fd >= 0)
@@ -380,9 +413,12 @@ static void job_reap(struct arena *arena, struct job *job)
 	if (job->err.fd >= 0)
 		stream_read(&job->err);
 	struct proc_result *result = job->result;
-	*result = (struct proc_result){.wall_s = proc_now() - job->started};
+	*result = (struct proc_result){.wall_s = now - job->stamp.wall_s};
 	result->cpu_s = (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec +
-	                (double)usage.ru_stime.tv_sec + 1e-6 * (double)usage.ru_stime.tv_usec;
+	                (double)usage.ru_stime.tv_sec + 1e-6 * (double)usage.ru_stime.tv_usec - job->stamp.cpu_s;
+	if (result->cpu_s < 0)
+		result->cpu_s = 0;
+	result->involuntary_switches = (uint64_t)usage.ru_nivcsw;
 	if (job->killed) {
 		result->end = job->kill_reason;
 		result->code = SIGKILL;
@@ -395,6 +431,8 @@ static void job_reap(struct arena *arena, struct job *job)
 	}
 	/* What a child leaves running in its group must not go on in the background of a measurement. */
 	kill(-job->pid, SIGKILL);
+	result->out_bytes = job->out.bytes;
+	result->out_hash = job->out.hash;
 	result->out = stream_take(arena, &job->out, &result->out_size);
 	result->err = stream_take(arena, &job->err, NULL);
 }
@@ -448,6 +486,15 @@ enum status proc_run_many(struct arena *arena, const struct proc_request *reques
 			struct job *job = &jobs[i];
 			if (!job->running)
 				continue;
+			/* First, so that the time of its end is not that of reading what it wrote. */
+			job_reap(arena, job);
+			if (!job->running) {
+				running--;
+				finished++;
+				if (done)
+					done(context, finished, count);
+				continue;
+			}
 			if (job->out.fd >= 0)
 				stream_read(&job->out);
 			if (job->err.fd >= 0)
@@ -458,13 +505,6 @@ enum status proc_run_many(struct arena *arena, const struct proc_request *reques
 				job_kill(job, PROC_INTERRUPTED);
 			if (job->request->timeout_s > 0 && proc_now() - job->started > job->request->timeout_s)
 				job_kill(job, PROC_TIMED_OUT);
-			job_reap(arena, job);
-			if (!job->running) {
-				running--;
-				finished++;
-				if (done)
-					done(context, finished, count);
-			}
 		}
 	}
 	arena_release(&scratch);
@@ -521,7 +561,7 @@ enum status proc_start(const struct proc_request *request, struct proc_child *re
 		return status;
 	int exec_errno = 0;
 	pid_t pid = -1;
-	status = spawn(request, fds, &pid, &exec_errno, err);
+	status = spawn(request, fds, &pid, &exec_errno, NULL, err);
 	child_channels_close(&fds);
 	if (status == ST_OK && exec_errno) {
 		waitpid(pid, NULL, 0);

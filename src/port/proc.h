@@ -21,6 +21,7 @@ struct proc_request {
 	const char *stdout_path;  /* a file that is written; NULL: kept in memory */
 	double timeout_s;         /* 0: none */
 	uint64_t memory_bytes;    /* address space; 0: unlimited */
+	size_t stdout_kept_bytes; /* of its beginning; 0: 64 MiB */
 	int cpu;                  /* pinned to it; -1: not */
 	bool realtime;            /* SCHED_RR where that is allowed, so that neighbours don't run in between; else as always */
 	const volatile sig_atomic_t *interrupted; /* or NULL; non-zero: killed */
@@ -31,10 +32,12 @@ enum proc_end { PROC_EXITED, PROC_SIGNALLED, PROC_TIMED_OUT, PROC_INTERRUPTED, P
 struct proc_result {
 	enum proc_end end;
 	int code;         /* exit status, or the signal's number */
-	const char *out;  /* what it wrote to stdout (the first 64 MiB), 0-terminated; "" with stdout_path */
+	const char *out;  /* what it wrote to stdout (the first part), 0-terminated; "" with stdout_path */
 	size_t out_size;
+	uint64_t out_bytes, out_hash; /* of all of it: how much, and its text_hash() */
 	const char *err;  /* the last 64 KiB of what it wrote to stderr */
-	double wall_s, cpu_s;
+	double wall_s, cpu_s; /* from exec on, with descendants that were waited for */
+	uint64_t involuntary_switches; /* of the same */
 };
 
 bool proc_ok(const struct proc_result *result); /* exited with 0 */

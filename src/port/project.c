@@ -2,10 +2,13 @@
  * user's own, which libcyaml's schemas can't hold, and every node of a document knows its line, so that each message
  * can name it. Aliases may make a document cyclic; nothing here recurses, so that does no harm. */
 #include "port/project.h"
+
+#include "base/extract.h"
 #include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -20,7 +23,6 @@ struct reader {
 	const char *file; /* as it is named in messages */
 	struct project *project;
 	struct note_list *notes;
-	struct string_list commands; /* names of workloads that were left out because they are commands */
 	struct err *err;
 };
 
@@ -148,6 +150,57 @@ static enum status read_list(struct reader *reader, const yaml_node_t *node, con
 	return ST_OK;
 }
 
+/* ---- commands ----------------------------------------------------------------------------------------------- */
+
+const char *workload_metric_set(struct arena *arena, struct workload *workload, const char *metric, const char *pattern,
+                                const char *better)
+{
+	if (metric && text_starts(metric, "regex:")) {
+		pattern = metric + strlen("regex:");
+		metric = NULL;
+	}
+	if (metric && strcmp(metric, "wall") != 0 && strcmp(metric, "cpu") != 0)
+		return arena_printf(arena, "the metric is wall, cpu or regex:PATTERN, not '%s'", metric);
+	if (metric && pattern)
+		return "the metric is either a clock or a regular expression, not both";
+	if (better && strcmp(better, "higher") != 0 && strcmp(better, "lower") != 0)
+		return arena_printf(arena, "better is higher or lower, not '%s'", better);
+	if (pattern && !better)
+		return "a metric that the command prints needs to be told which is better: higher or lower";
+	if (better && !pattern)
+		return "of times the lower is better: `better` is for a metric that the command prints";
+	const char *problem = pattern ? extract_problem(arena, pattern) : NULL;
+	if (problem)
+		return arena_printf(arena, "the metric's regex %s: %s", pattern, problem);
+	if (!metric && !pattern)
+		return NULL;
+	workload->metric_asked = true;
+	workload->metric_pattern = pattern;
+	workload->metric = pattern  ? strcmp(better, "higher") == 0 ? METRIC_HIGHER : METRIC_LOWER
+	                   : strcmp(metric, "cpu") == 0 ? METRIC_CPU
+	                                                : METRIC_WALL;
+	return NULL;
+}
+
+const char *workload_cpus_set(struct arena *arena, struct workload *workload, const char *cpus)
+{
+	workload->cpu = CPU_CHOOSE;
+	if (!cpus)
+		return NULL;
+	if (strcmp(cpus, "none") == 0) {
+		workload->cpu = CPU_ANY;
+		return NULL;
+	}
+	if (strspn(cpus, "0123456789") != strlen(cpus) || strlen(cpus) > 4 || !cpus[0])
+		return arena_printf(arena, "cpus is none (not pinned) or the number of a CPU, not '%s'", cpus);
+	cpu_set_t allowed;
+	workload->cpu = atoi(cpus);
+	if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 &&
+	    (workload->cpu >= CPU_SETSIZE || !CPU_ISSET(workload->cpu, &allowed)))
+		return arena_printf(arena, "there is no CPU %s that may be used here", cpus);
+	return NULL;
+}
+
 /* ---- workloads ---------------------------------------------------------------------------------------------- */
 
 static enum status read_params(struct reader *reader, const yaml_node_t *node, struct param_list *ret_params)
@@ -173,14 +226,32 @@ static enum status read_params(struct reader *reader, const yaml_node_t *node, s
 	return ST_OK;
 }
 
-enum workload_key { W_NAME, W_BENCH, W_SOURCES, W_FLAGS, W_LIBS, W_PARAMS, W_RUN, W_METRIC, W_BETTER };
-static const char *const workload_keys[] = {"name", "bench", "sources", "flags", "libs", "params", "run", "metric",
-                                            "better", NULL};
+enum workload_key {
+	W_NAME, W_BENCH, W_SOURCES, W_FLAGS, W_LIBS, W_PARAMS,
+	W_RUN, W_METRIC, W_BETTER, W_STDIN, W_SHELL, W_ANY_OUTPUT, W_CPUS,
+};
+static const char *const workload_keys[] = {"name", "bench",  "sources", "flags", "libs",  "params",     "run",
+                                            "metric", "better", "stdin",   "shell", "any_output", "cpus", NULL};
 
 struct workload_fields {
 	struct workload *workload;
-	const char *run, *metric, *better;
+	const char *metric, *pattern, *better, *cpus, *shell, *any_output;
 };
+
+enum metric_key { M_REGEX, M_BETTER };
+static const char *const metric_keys[] = {"regex", "better", NULL};
+
+static enum status metric_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
+{
+	struct workload_fields *fields = into;
+	switch ((enum metric_key)name) {
+	case M_REGEX:
+		return read_text(reader, value, "regex", &fields->pattern);
+	case M_BETTER:
+		return read_text(reader, value, "better", &fields->better);
+	}
+	BUG("metric key %zu", name);
+}
 
 static enum status workload_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
 {
@@ -200,13 +271,53 @@ static enum status workload_field(struct reader *reader, size_t name, const yaml
 	case W_PARAMS:
 		return read_params(reader, value, &workload->params);
 	case W_RUN:
-		return read_text(reader, value, "run", &fields->run);
+		return read_text(reader, value, "run", &workload->run);
 	case W_METRIC:
+		if (value->type == YAML_MAPPING_NODE)
+			return read_mapping(reader, value, "`metric`", metric_keys, fields, metric_field);
 		return read_text(reader, value, "metric", &fields->metric);
 	case W_BETTER:
 		return read_text(reader, value, "better", &fields->better);
+	case W_STDIN:
+		return read_text(reader, value, "stdin", &workload->stdin_path);
+	case W_SHELL:
+		return read_text(reader, value, "shell", &fields->shell);
+	case W_ANY_OUTPUT:
+		return read_text(reader, value, "any_output", &fields->any_output);
+	case W_CPUS:
+		return read_text(reader, value, "cpus", &fields->cpus);
 	}
 	BUG("workload key %zu", name);
+}
+
+static enum status yes_or_no(struct reader *reader, const yaml_node_t *item, const char *name, const char *text,
+                             bool *ret_value)
+{
+	if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+		return fail(reader, item, "`%s` must be true or false, not %s", name, text);
+	*ret_value = text && strcmp(text, "true") == 0;
+	return ST_OK;
+}
+
+static enum status command_item(struct reader *reader, const yaml_node_t *item, const struct workload_fields *fields)
+{
+	struct workload *workload = fields->workload;
+	struct string_list words = {0};
+	if (workload->sources.count || workload->flags.count || workload->libs.count || workload->params.count)
+		return fail(reader, item, "the workload `%s` is a command: sources, flags, libs and params are for drivers",
+		            workload->name);
+	if (yes_or_no(reader, item, "shell", fields->shell, &workload->shell) ||
+	    yes_or_no(reader, item, "any_output", fields->any_output, &workload->any_output))
+		return reader->err->code;
+	if (!workload->shell && (!shell_split(reader->arena, workload->run, &words) || !words.count))
+		return fail(reader, item, "the workload `%s`: in `run` a quote is left open, or there is no word", workload->name);
+	const char *problem = workload_metric_set(reader->arena, workload, fields->metric, fields->pattern, fields->better);
+	if (!problem)
+		problem = workload_cpus_set(reader->arena, workload, fields->cpus);
+	if (problem)
+		return fail(reader, item, "the workload `%s`: %s", workload->name, problem);
+	list_push(reader->arena, &reader->project->workloads, workload);
+	return ST_OK;
 }
 
 static enum status workload_item(struct reader *reader, const yaml_node_t *item)
@@ -218,23 +329,19 @@ static enum status workload_item(struct reader *reader, const yaml_node_t *item)
 		return reader->err->code;
 	if (!workload->name)
 		return fail(reader, item, "a workload has no `name`: reports name it by that");
-	if (!workload->bench == !fields.run)
+	if (!workload->bench == !workload->run)
 		return fail(reader, item, "the workload `%s` must have %s", workload->name,
 		            workload->bench ? "either `bench` (a C driver) or `run` (a command), not both"
 		                            : "a `bench` (a C driver, see assay/bench.h) or a `run` (a command)");
 	for (size_t i = 0; i < reader->project->workloads.count; i++)
 		if (text_equal(reader->project->workloads.at[i]->name, workload->name))
 			return fail(reader, item, "two workloads are named `%s`: rename one", workload->name);
-	if (fields.run) {
-		list_push(reader->arena, &reader->commands, workload->name);
-		note(reader->arena, reader->notes, arena_printf(reader->arena, "%s:%u", reader->file, workload->line),
-		     "the workload `%s` is a command, which can't be settled yet: give it a `bench` driver; the rest goes on",
-		     workload->name);
-		return ST_OK;
-	}
-	if (fields.metric || fields.better)
-		return fail(reader, item, "the workload `%s` has a `bench`: `metric` and `better` are for commands only",
-		            workload->name);
+	if (workload->run)
+		return command_item(reader, item, &fields);
+	if (fields.metric || fields.pattern || fields.better || fields.cpus || fields.shell || fields.any_output ||
+	    workload->stdin_path)
+		return fail(reader, item, "the workload `%s` has a `bench`: metric, better, stdin, shell, any_output and cpus are for "
+		            "commands only", workload->name);
 	workload->bench = path_clean(reader->arena, workload->bench);
 	for (size_t i = 0; i < workload->sources.count; i++)
 		workload->sources.at[i] = path_clean(reader->arena, workload->sources.at[i]);
@@ -244,8 +351,8 @@ static enum status workload_item(struct reader *reader, const yaml_node_t *item)
 
 /* ---- hypotheses and decisions -------------------------------------------------------------------------------- */
 
-enum claimed_key { H_NAME, H_PATCH, H_DEFINE, H_FLAGS, H_CC, H_CLAIM, H_WORKLOADS };
-static const char *const claimed_keys[] = {"name", "patch", "define", "flags", "cc", "claim", "workloads", NULL};
+enum claimed_key { H_NAME, H_PATCH, H_DEFINE, H_FLAGS, H_CC, H_ENV, H_CLAIM, H_WORKLOADS };
+static const char *const claimed_keys[] = {"name", "patch", "define", "flags", "cc", "env", "claim", "workloads", NULL};
 
 static enum status claimed_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
 {
@@ -267,6 +374,8 @@ static enum status claimed_field(struct reader *reader, size_t name, const yaml_
 		return ST_OK;
 	case H_CC:
 		return read_text(reader, value, "cc", &claimed->cc);
+	case H_ENV:
+		return read_text(reader, value, "env", &claimed->env);
 	case H_CLAIM:
 		return read_text(reader, value, "claim", &claimed->claim);
 	case H_WORKLOADS:
@@ -282,9 +391,9 @@ static enum status claimed_item(struct reader *reader, const yaml_node_t *item)
 		return reader->err->code;
 	if (!claimed.name)
 		return fail(reader, item, "a hypothesis has no `name`: reports name it by that");
-	int changes = !!claimed.patch + !!claimed.define + !!claimed.flags + !!claimed.cc;
+	int changes = !!claimed.patch + !!claimed.define + !!claimed.flags + !!claimed.cc + !!claimed.env;
 	if (changes != 1)
-		return fail(reader, item, "the hypothesis `%s` must have %s of patch, define, flags, cc", claimed.name,
+		return fail(reader, item, "the hypothesis `%s` must have %s of patch, define, flags, cc, env", claimed.name,
 		            changes ? "only one" : "one");
 	for (size_t i = 0; i < reader->project->hypotheses.count; i++)
 		if (text_equal(reader->project->hypotheses.at[i].name, claimed.name))
@@ -333,7 +442,6 @@ static const char *const project_keys[] = {"tree", "scan", "compile_commands", "
 static enum status project_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
 {
 	struct project *project = into;
-	const char *ignored = NULL;
 	switch ((enum project_key)name) {
 	case P_TREE:
 		return read_text(reader, value, "tree", &project->tree);
@@ -351,7 +459,7 @@ static enum status project_field(struct reader *reader, size_t name, const yaml_
 	case P_COMPILE_COMMANDS:
 		return read_text(reader, value, "compile_commands", &project->compile_commands);
 	case P_BUILD:
-		return read_text(reader, value, "build", &ignored);
+		return read_text(reader, value, "build", &project->build);
 	case P_WORKLOADS:
 		return read_list(reader, value, "workloads", workload_item);
 	case P_HYPOTHESES:
@@ -367,17 +475,6 @@ static bool names_workload(const struct reader *reader, const char *name)
 	for (size_t i = 0; i < reader->project->workloads.count; i++)
 		if (text_equal(reader->project->workloads.at[i]->name, name))
 			return true;
-	for (size_t i = 0; i < reader->commands.count; i++)
-		if (text_equal(reader->commands.at[i], name))
-			return true;
-	return false;
-}
-
-static bool is_command(const struct reader *reader, const char *name)
-{
-	for (size_t i = 0; i < reader->commands.count; i++)
-		if (text_equal(reader->commands.at[i], name))
-			return true;
 	return false;
 }
 
@@ -392,23 +489,6 @@ static enum status claimed_workloads_check(struct reader *reader)
 				               "under `workloads` or correct the name",
 				               reader->file, claimed->name, claimed->workloads.at[j]);
 	}
-	/* A hypothesis for commands alone can't be settled; one that loses some of its workloads keeps the others. */
-	struct claimed_list kept = {0};
-	for (size_t i = 0; i < reader->project->hypotheses.count; i++) {
-		struct claimed claimed = reader->project->hypotheses.at[i];
-		struct string_list workloads = {0};
-		for (size_t j = 0; j < claimed.workloads.count; j++)
-			if (!is_command(reader, claimed.workloads.at[j]))
-				list_push(reader->arena, &workloads, claimed.workloads.at[j]);
-		if (claimed.workloads.count && !workloads.count) {
-			note(reader->arena, reader->notes, reader->file,
-			     "the hypothesis `%s` names only commands, which can't be settled yet: it is left out", claimed.name);
-			continue;
-		}
-		claimed.workloads = workloads;
-		list_push(reader->arena, &kept, claimed);
-	}
-	reader->project->hypotheses = kept;
 	return ST_OK;
 }
 

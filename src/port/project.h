@@ -5,7 +5,7 @@
  *     tree: ../zfs-2.3.2             the source tree that is scanned, copied and patched; relative to this file
  *     scan: [module, include]        what of it is scanned; relative to the tree; default: all
  *     compile_commands: build/compile_commands.json   default: looked for in ., build/ and build/…/
- *     build: make -j2                kept for candidates that need the whole tree (not used yet)
+ *     build: make -j2                builds the whole tree: a line for /bin/sh, run in a copy; for workloads with `run`
  *     workloads:
  *       - name: decompress
  *         bench: bench/decompress.c  the driver (include/assay/bench.h), relative to this file
@@ -13,9 +13,15 @@
  *         flags: [-Ilib]             or one string of shell words; relative paths count from the tree
  *         libs: [-lm]
  *         params: { block: [4096, 131072] }
+ *       - name: cli                  or a command; where there is a `build`, in the copy that it made, else here
+ *         run: ./tool -d corpus.bin  split into words as a shell does; `shell: true` hands it to /bin/sh
+ *         metric: cpu                or wall, or { regex: "([0-9.]+) MB/s", better: higher }; default: by rule
+ *         stdin: input.txt           default: /dev/null
+ *         any_output: true           what it prints may differ
+ *         cpus: none                 not pinned; or the number of a CPU; default: the idlest one
  *     hypotheses:
  *       - name: restrict on the decoder's parameters
- *         patch: patches/restrict.patch      or define: X=Y, flags: -O3, cc: clang-19; relative to this file
+ *         patch: patches/restrict.patch      or define: X=Y, flags: -O3, cc: clang-19, env: X=Y; relative to this file
  *         claim: 5-20 % faster
  *         workloads: [decompress]
  *     decisions:
@@ -31,8 +37,8 @@
 
 /* `path` is a folder, a project file (*.yaml), any other file (its folder counts) or NULL (the current folder).
  * `source_override`, when given, takes the place of `tree:`. dir, tree, file, compile_commands and claimed.patch are
- * absolute and clean in the result. What can't be used although the rest can (a command workload, a compile_commands
- * that isn't there) is appended to `notes` (may be NULL). ST_USAGE: one sentence that begins with "FILE:LINE: ". */
+ * absolute and clean in the result. What can't be used although the rest can (a compile_commands that isn't there)
+ * is appended to `notes` (may be NULL). ST_USAGE: one sentence that begins with "FILE:LINE: ". */
 MUST_CHECK enum status project_load(struct arena *arena, const char *path, const char *source_override,
                                     struct project *ret_project, struct note_list *notes, struct err *err);
 
@@ -40,5 +46,12 @@ MUST_CHECK enum status project_load(struct arena *arena, const char *path, const
 MUST_CHECK enum status project_parse(struct arena *arena, const char *text, size_t size, const char *file,
                                      const char *source_override, struct project *ret_project,
                                      struct note_list *notes, struct err *err);
+
+/* What `metric`, `regex` and `better` (NULL: not given) say of a command; `metric` may also be "regex:PATTERN". NULL: it is
+ * set; else what is wrong. */
+const char *workload_metric_set(struct arena *arena, struct workload *workload, const char *metric, const char *pattern,
+                                const char *better);
+/* "none", the number of a CPU, or NULL: the idlest one. NULL: it is set; else what is wrong. */
+const char *workload_cpus_set(struct arena *arena, struct workload *workload, const char *cpus);
 
 #endif

@@ -42,6 +42,12 @@ static const char *const migrations[] = {
 	"  layouts INTEGER NOT NULL, stop TEXT, failure TEXT, candidate_failed INTEGER NOT NULL, iterations INTEGER NOT NULL,"
 	"  bytes_per_iteration INTEGER NOT NULL, measured_s REAL NOT NULL, elapsed_s REAL NOT NULL,"
 	"  PRIMARY KEY (run, trial, control)) STRICT;",
+	/* Whole commands: which metric (metric_name()), CPU time beside the wall clock's, the number that is printed. */
+	"ALTER TABLE sample ADD COLUMN metric TEXT NOT NULL DEFAULT 'time';"
+	"ALTER TABLE sample ADD COLUMN baseline_cpu_ns INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE sample ADD COLUMN candidate_cpu_ns INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE sample ADD COLUMN baseline_value REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE sample ADD COLUMN candidate_value REAL NOT NULL DEFAULT 0;",
 };
 
 static const char *const kind_tables[] = {"finding", "hypothesis", "trial", "note"};
@@ -386,8 +392,9 @@ enum status store_pair_put(struct store *store, const char *run, const char *tri
 	if (!store->pair_put)
 		code = sqlite3_prepare_v3(store->db,
 		                          "INSERT INTO sample (run, trial, control, block, idx, candidate_first, iterations,"
-		                          " baseline_ns, candidate_ns, baseline_flags, candidate_flags, layout)"
-		                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+		                          " baseline_ns, candidate_ns, baseline_flags, candidate_flags, layout, metric,"
+		                          " baseline_cpu_ns, candidate_cpu_ns, baseline_value, candidate_value)"
+		                          " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
 		                          -1, SQLITE_PREPARE_PERSISTENT, &store->pair_put, NULL);
 	if (code == SQLITE_OK) {
 		sqlite3_stmt *put = store->pair_put;
@@ -403,6 +410,11 @@ enum status store_pair_put(struct store *store, const char *run, const char *tri
 		sqlite3_bind_int64(put, 10, pair->baseline_flags);
 		sqlite3_bind_int64(put, 11, pair->candidate_flags);
 		sqlite3_bind_int64(put, 12, (sqlite3_int64)pair->layout);
+		sqlite3_bind_text(put, 13, metric_name(pair->metric), -1, SQLITE_STATIC);
+		sqlite3_bind_int64(put, 14, (sqlite3_int64)pair->baseline_cpu_ns);
+		sqlite3_bind_int64(put, 15, (sqlite3_int64)pair->candidate_cpu_ns);
+		sqlite3_bind_double(put, 16, pair->baseline_value);
+		sqlite3_bind_double(put, 17, pair->candidate_value);
 		code = sqlite3_step(put);
 		/* The error is looked up before the reset, which would say it a second time. */
 		enum status status = code == SQLITE_DONE ? ST_OK : store_error(err, store, code);
@@ -535,7 +547,8 @@ enum status store_pairs_get(struct store *store, struct arena *arena, const char
 	sqlite3_stmt *statement;
 	int code = statement_make(store, &statement,
 	                          "SELECT block, idx, candidate_first, iterations, baseline_ns, candidate_ns, baseline_flags,"
-	                          " candidate_flags, layout FROM sample WHERE run = ?1 AND trial = ?2 AND control = ?3 ORDER BY rowid",
+	                          " candidate_flags, metric, baseline_cpu_ns, candidate_cpu_ns, baseline_value, candidate_value,"
+	                          " layout FROM sample WHERE run = ?1 AND trial = ?2 AND control = ?3 ORDER BY rowid",
 	                          "isi", (long long)key, trial, (long long)control);
 	if (code == SQLITE_OK)
 		while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
@@ -548,8 +561,15 @@ enum status store_pairs_get(struct store *store, struct arena *arena, const char
 				.candidate_ns = (uint64_t)sqlite3_column_int64(statement, 5),
 				.baseline_flags = (uint32_t)sqlite3_column_int64(statement, 6),
 				.candidate_flags = (uint32_t)sqlite3_column_int64(statement, 7),
-				.layout = (uint64_t)sqlite3_column_int64(statement, 8),
+				.baseline_cpu_ns = (uint64_t)sqlite3_column_int64(statement, 9),
+				.candidate_cpu_ns = (uint64_t)sqlite3_column_int64(statement, 10),
+				.baseline_value = sqlite3_column_double(statement, 11),
+				.candidate_value = sqlite3_column_double(statement, 12),
+				.layout = (uint64_t)sqlite3_column_int64(statement, 13),
 			};
+			/* A name that this program does not know: the wall clock's times stand for themselves. */
+			if (!metric_parse((const char *)sqlite3_column_text(statement, 8), &pair.metric))
+				pair.metric = METRIC_TIME;
 			list_push(arena, ret_pairs, pair);
 		}
 	if (code != SQLITE_DONE)
@@ -605,6 +625,7 @@ enum status store_measurement_get(struct store *store, struct arena *arena, cons
 		status = store_pairs_get(store, arena, run, trial, control, &ret_measurement->pairs, err);
 	const struct pair_list *pairs = &ret_measurement->pairs;
 	ret_measurement->blocks = pairs->count ? pairs->at[pairs->count - 1].block + 1 : 0;
+	ret_measurement->plan.metric = pairs->count ? pairs->at[0].metric : METRIC_TIME;
 	ret_measurement->stationary = pairs_stationary(pairs, ret_measurement->plan.alpha);
 	return status;
 }

@@ -409,6 +409,39 @@ bool tree_same(struct arena *arena, const char *snapshot, const char *clone, con
 	return has_a == has_b && (!has_a || (a.st_dev == b.st_dev && a.st_ino == b.st_ino));
 }
 
+static bool name_is_source(const char *name)
+{
+	static const char *const suffixes[] = {".c",   ".h",   ".s",   ".S",   ".y",   ".l",  ".cc", ".cpp",
+	                                       ".cxx", ".hpp", ".hxx", ".inc", ".def", ".in", ".am", ".ac"};
+	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+		if (text_ends(name, suffixes[i]))
+			return true;
+	return false;
+}
+
+enum status tree_copy(struct arena *arena, const char *from, const char *to, struct err *err)
+{
+	struct tree_stats stats;
+	enum status status = tree_snapshot(arena, from, to, NULL, &stats, err);
+	if (status != ST_OK)
+		return status;
+	char *roots[] = {(char *)to, NULL};
+	FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+	if (!walk)
+		return err_errno(err, errno, "can't read %s", to);
+	for (FTSENT *entry; (entry = fts_read(walk));) {
+		if (entry->fts_info != FTS_F && entry->fts_info != FTS_D)
+			continue;
+		if (chmod(entry->fts_path, (entry->fts_statp->st_mode & 07777) | 0600) != 0 && status == ST_OK)
+			status = err_errno(err, errno, "can't change the mode of %s", entry->fts_path);
+		/* A program that was built in the user's tree is copied with it: it must not look up to date. */
+		if (entry->fts_info == FTS_F && name_is_source(entry->fts_name))
+			utimensat(AT_FDCWD, entry->fts_path, NULL, 0);
+	}
+	fts_close(walk);
+	return status;
+}
+
 /* ---- files and folders --------------------------------------------------------------------------------------------- */
 
 enum status file_write(const char *path, const char *text, size_t size, struct err *err)

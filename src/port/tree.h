@@ -31,6 +31,9 @@ struct tree_stats {
  * can't be made at all (no space, no rights). */
 MUST_CHECK enum status tree_snapshot(struct arena *arena, const char *from, const char *to, const char *skip,
                                      struct tree_stats *ret_stats, struct err *err);
+/* A full copy of a snapshot or clone that a build may write to: files can be written by their owner, and sources are newer
+ * than whatever was made of them before. Errors as above. */
+MUST_CHECK enum status tree_copy(struct arena *arena, const char *from, const char *to, struct err *err);
 /* Adds up the sizes of its regular files, at most until `enough_bytes` are reached. False: it can't be read. */
 bool tree_measure(const char *tree, uint64_t enough_bytes, uint64_t *ret_size_bytes);
 /* Makes the farm `to` over the snapshot `from`; both absolute. */

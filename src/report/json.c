@@ -294,6 +294,21 @@ static json_t *trial_json(const struct trial *trial)
 	put(object, "baseline_ns_per_iteration", positive_json(trial->baseline_ns));
 	put(object, "candidate_ns_per_iteration", positive_json(trial->candidate_ns));
 	put(object, "bytes_per_iteration", trial->bytes_per_iteration ? count_json(trial->bytes_per_iteration) : json_null());
+	put(object, "metric", text_json(metric_name(trial->metric)));
+	put(object, "metric_why", text_json(trial->metric_why));
+	put(object, "baseline_printed", positive_json(trial->baseline_printed));
+	put(object, "candidate_printed", positive_json(trial->candidate_printed));
+	json_t *others = json_array();
+	for (size_t i = 0; i < trial->other_metrics.count; i++) {
+		const struct metric_result *other = &trial->other_metrics.at[i];
+		json_t *item = json_object();
+		put(item, "metric", text_json(metric_name(other->metric)));
+		put(item, "effect", effect_json(&other->effect));
+		put(item, "baseline_ns", positive_json(other->baseline));
+		put(item, "candidate_ns", positive_json(other->candidate));
+		json_array_append_new(others, item);
+	}
+	put(object, "other_metrics", others);
 	put(object, "control", control_json(&trial->control));
 	json_t *counters = json_array();
 	for (size_t i = 0; i < trial->counters.count; i++) {
@@ -637,6 +652,7 @@ GET_NAMED(verdict, verdict)
 GET_NAMED(rung, rung)
 GET_NAMED(step_result, step_result)
 GET_NAMED(run_state, run_state)
+GET_NAMED(metric, metric)
 
 /* The same for keys that documents of older assays don't have; null is the first name. */
 #define GET_NAMED_OR_MISSING(type)                                                                                     \
@@ -875,6 +891,32 @@ static struct counter_list counters_get(const struct reader *reader, const struc
 	return list;
 }
 
+/* Runs that were kept before commands could be measured have none of these keys: a driver's time is what they speak of. */
+static void metric_get(const struct reader *reader, const struct place *place, json_t *object, struct trial *trial)
+{
+	if (!json_object_get(object, "metric"))
+		return;
+	trial->metric = get_metric(reader, place, object, "metric");
+	trial->metric_why = get_text(reader, place, object, "metric_why", true);
+	trial->baseline_printed = get_real(reader, place, object, "baseline_printed", 0);
+	trial->candidate_printed = get_real(reader, place, object, "candidate_printed", 0);
+	struct place in = {.up = place, .name = "other_metrics"};
+	json_t *array = get_array(reader, place, object, "other_metrics");
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		struct metric_result other = {
+			.metric = get_metric(reader, &at, item, "metric"),
+			.effect = effect_get(reader, &at, item, "effect"),
+			.baseline = get_real(reader, &at, item, "baseline_ns", 0),
+			.candidate = get_real(reader, &at, item, "candidate_ns", 0),
+		};
+		list_push(reader->arena, &trial->other_metrics, other);
+	}
+}
+
 static struct step_list steps_get(const struct reader *reader, const struct place *place, json_t *object)
 {
 	struct step_list list = {0};
@@ -1028,6 +1070,7 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 		.repeat = get_text(reader, place, object, "repeat", true),
 		.seconds = get_real(reader, place, object, "seconds", 0),
 	};
+	metric_get(reader, place, object, trial);
 	return trial;
 }
 

@@ -314,8 +314,8 @@ static enum style severity_style(enum severity severity)
 
 static const char *config_text(struct arena *arena, const struct build_config *config)
 {
-	if (!config->cc)
-		return "";
+	if (!config->cc || !config->cc[0])
+		return ""; /* a command: the project builds it */
 	return config->flags && config->flags[0] ? arena_printf(arena, "%s %s", config->cc, config->flags)
 	                                         : arena_strdup(arena, config->cc);
 }
@@ -323,20 +323,29 @@ static const char *config_text(struct arena *arena, const struct build_config *c
 /* "cipher block=4096", with the configuration when the run has several. */
 static const char *trial_label(struct arena *arena, const struct trial *trial, bool with_config)
 {
-	char *text = arena_strdup(arena, trial->workload ? trial->workload->name : "");
+	/* Of two commands, the title names both. */
+	bool named = trial->workload && trial->hypothesis->kind != CANDIDATE_COMMAND;
+	char *text = arena_strdup(arena, named ? trial->workload->name : "");
 	for (size_t i = 0; i < trial->params.count; i++)
 		text = arena_printf(arena, "%s %s=%s", text, trial->params.at[i].name, trial->params.at[i].value);
-	if (with_config)
+	if (with_config && config_text(arena, &trial->config)[0])
 		text = arena_printf(arena, "%s%s%s", text, text[0] ? ", " : "", config_text(arena, &trial->config));
+	if (trial->metric != METRIC_TIME && trial->effect.known)
+		text = arena_printf(arena, "%s%s%s", text, text[0] ? ", " : "", metric_name(trial->metric));
 	return text;
 }
 
 static bool many_configs(const struct run *run)
 {
-	for (size_t i = 1; i < run->trials.count; i++)
-		if (!text_equal(run->trials.at[i]->config.cc, run->trials.at[0]->config.cc) ||
-		    !text_equal(run->trials.at[i]->config.flags, run->trials.at[0]->config.flags))
+	const struct build_config *first = NULL;
+	for (size_t i = 0; i < run->trials.count; i++) {
+		const struct build_config *config = &run->trials.at[i]->config;
+		if (!config->cc || !config->cc[0])
+			continue;
+		if (first && (!text_equal(config->cc, first->cc) || !text_equal(config->flags, first->flags)))
 			return true;
+		first = config;
+	}
 	return false;
 }
 
@@ -562,6 +571,34 @@ static void trial_numbers_print(struct printer *printer, const struct trial *tri
 		                      effect_text(arena, &trial->effect)));
 }
 
+/* "11.3 ms -> 20.9 ms", or "98.1 -> 104 printed". */
+static const char *sides_text(struct arena *arena, const struct trial *trial)
+{
+	if (trial->baseline_printed > 0)
+		return arena_printf(arena, "%g -> %g printed", trial->baseline_printed, trial->candidate_printed);
+	return arena_printf(arena, "%s -> %s a run", term_ns(arena, trial->baseline_ns), term_ns(arena, trial->candidate_ns));
+}
+
+static const char *other_text(struct arena *arena, const struct metric_result *other)
+{
+	return arena_printf(arena, "%s: %s, %s -> %s", metric_name(other->metric), effect_text(arena, &other->effect),
+	                    term_ns(arena, other->baseline), term_ns(arena, other->candidate));
+}
+
+/* Of commands: what decided and why, and what the other clock says. */
+static void commands_print(struct printer *printer, const struct trial *trial)
+{
+	struct arena *arena = &printer->arena;
+	if (trial->metric == METRIC_TIME || !trial->effect.known)
+		return;
+	indented(printer, PLAIN, VERDICT_COLUMN,
+	         arena_printf(arena, "%s; %s%s%s", sides_text(arena, trial), metric_name(trial->metric),
+	                      trial->metric_why ? ", " : "", trial->metric_why ? trial->metric_why : ""));
+	for (size_t i = 0; i < trial->other_metrics.count; i++)
+		if (trial->other_metrics.at[i].effect.known)
+			indented(printer, PLAIN, VERDICT_COLUMN, other_text(arena, &trial->other_metrics.at[i]));
+}
+
 /* Is the evidence of a trial worth a line of its own beside its numbers? */
 static bool trial_explains(const struct trial *trial)
 {
@@ -591,7 +628,8 @@ static void control_print(struct printer *printer, const struct family *family)
 		indented(printer, ODD, VERDICT_COLUMN, arena_printf(arena, "control: %s", worst->text ? worst->text : "disturbed"));
 	else if (isfinite(worst->floor))
 		indented(printer, DIM, VERDICT_COLUMN,
-		         arena_printf(arena, "control: the baseline against a copy of itself, %s%s; noise floor %s",
+		         arena_printf(arena, "control: the baseline against %s, %s%s; noise floor %s",
+		                      family->trials.at[0]->metric == METRIC_TIME ? "a copy of itself" : "itself",
 		                      family->trials.count > 1 ? "at worst " : "",
 		                      worst->effect.known ? effect_text(arena, &worst->effect) : "no effect",
 		                      fraction_text(arena, expm1(worst->floor))));
@@ -616,6 +654,7 @@ static void family_print(struct printer *printer, const struct family *family, b
 		}
 		if (many || labelled)
 			trial_numbers_print(printer, trial, with_config);
+		commands_print(printer, trial);
 		/* Five sizes that fail for one reason say it once. */
 		if (many && trial_explains(trial) && !text_equal(trial->evidence, said)) {
 			indented(printer, PLAIN, VERDICT_COLUMN, rung_evidence(arena, trial->rung, trial->evidence));
@@ -624,7 +663,10 @@ static void family_print(struct printer *printer, const struct family *family, b
 	}
 	enum rung rung = family->trials.count ? family->trials.at[0]->rung : RUNG_NONE;
 	const char *evidence = family->evidence ? family->evidence : !many && family->trials.count ? family->trials.at[0]->evidence : NULL;
-	if (evidence && !text_equal(evidence, said))
+	/* What a single trial of commands measured stands there already. */
+	bool stands = !many && family->trials.count && family->trials.at[0]->metric != METRIC_TIME &&
+	              !trial_explains(family->trials.at[0]) && text_equal(evidence, family->trials.at[0]->evidence);
+	if (evidence && !stands && !text_equal(evidence, said))
 		indented(printer, PLAIN, VERDICT_COLUMN, many ? evidence : rung_evidence(arena, rung, evidence));
 	control_print(printer, family);
 	/* What a pattern promises everywhere stands in `explain`; what somebody claimed of this change belongs here. */
@@ -633,7 +675,7 @@ static void family_print(struct printer *printer, const struct family *family, b
 	if (hypothesis->contract && (family->verdict == VERDICT_FASTER || family->verdict == VERDICT_MIXED ||
 	                             family->verdict == VERDICT_INCONCLUSIVE))
 		indented(printer, PLAIN, VERDICT_COLUMN, arena_printf(arena, "holds only if: %s", hypothesis->contract));
-	if (hypothesis->argument && !text_equal(hypothesis->argument, hypothesis->title))
+	if (hypothesis->argument && hypothesis->kind != CANDIDATE_COMMAND && !text_equal(hypothesis->argument, hypothesis->title))
 		indented(printer, DIM, VERDICT_COLUMN, hypothesis->argument);
 }
 
@@ -885,13 +927,25 @@ static void measured_print(struct printer *printer, const struct trial *trial)
 		key_print(printer, 4, "p",
 		          arena_printf(arena, "%.2g for no difference, %.2g by Holm over the hypothesis", trial->p, trial->p_adjusted));
 	if (trial->baseline_ns > 0 && trial->candidate_ns > 0) {
-		char *text = arena_printf(arena, "%s -> %s per iteration", term_ns(arena, trial->baseline_ns),
-		                          term_ns(arena, trial->candidate_ns));
+		char *text = arena_printf(arena, "%s -> %s per %s", term_ns(arena, trial->baseline_ns),
+		                          term_ns(arena, trial->candidate_ns),
+		                          trial->metric == METRIC_TIME ? "iteration" : "run");
 		if (trial->bytes_per_iteration)
 			text = arena_printf(arena, "%s, %s -> %s", text,
 			                    rate_text(arena, (double)trial->bytes_per_iteration, trial->baseline_ns),
 			                    rate_text(arena, (double)trial->bytes_per_iteration, trial->candidate_ns));
 		key_print(printer, 4, "times", text);
+	}
+	if (trial->metric != METRIC_TIME) {
+		key_print(printer, 4, "metric",
+		          trial->metric_why ? arena_printf(arena, "%s, %s", metric_name(trial->metric), trial->metric_why)
+		                            : metric_name(trial->metric));
+		if (trial->baseline_printed > 0)
+			key_print(printer, 4, "printed",
+			          arena_printf(arena, "%g -> %g", trial->baseline_printed, trial->candidate_printed));
+		for (size_t i = 0; i < trial->other_metrics.count; i++)
+			if (trial->other_metrics.at[i].effect.known)
+				key_print(printer, 4, i ? "" : "besides", other_text(arena, &trial->other_metrics.at[i]));
 	}
 	if (trial->pairs)
 		key_print(printer, 4, "pairs",

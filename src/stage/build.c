@@ -780,22 +780,30 @@ static struct mapping mapping_to(struct session *session, const char *copy)
 	return mapping;
 }
 
+enum status build_tree(struct session *session, const struct hypothesis *hypothesis, const struct workload *workload,
+                       const struct build_config *config, struct variant *ret_variant, struct err *err)
+{
+	*ret_variant = (struct variant){.name = hypothesis ? "candidate" : "baseline", .config = *config, .workload = workload};
+	enum status status = build_open(session, err);
+	if (status == ST_OK)
+		status = snapshot_get(session, &ret_variant->tree, err);
+	if (status == ST_OK && hypothesis && hypothesis->kind == CANDIDATE_PATCH)
+		status = clone_get(session, ret_variant->tree, hypothesis->text, &ret_variant->tree, &ret_variant->failure, err);
+	return status;
+}
+
 enum status build_prepare(struct session *session, const struct hypothesis *hypothesis,
                           const struct workload *workload, const struct string_list *changed,
                           const struct build_config *config, struct variant *ret_variant, struct err *err)
 {
-	*ret_variant = (struct variant){.name = hypothesis ? "candidate" : "baseline", .config = *config, .workload = workload};
-	const char *snapshot = NULL;
-	enum status status = build_open(session, err);
-	if (status == ST_OK)
-		status = snapshot_get(session, &snapshot, err);
-	ret_variant->tree = snapshot;
-	if (status == ST_OK && hypothesis && hypothesis->kind == CANDIDATE_PATCH)
-		status = clone_get(session, snapshot, hypothesis->text, &ret_variant->tree, &ret_variant->failure, err);
+	enum status status = build_tree(session, hypothesis, workload, config, ret_variant, err);
 	if (status != ST_OK || ret_variant->failure)
 		return status;
+	const char *snapshot = snapshot_path(session);
 	if (hypothesis && hypothesis->kind == CANDIDATE_CC)
 		ret_variant->config.cc = hypothesis->text;
+	if (hypothesis && hypothesis->kind == CANDIDATE_ENV)
+		list_push(&session->arena, &ret_variant->env, hypothesis->text);
 	struct builder builder = {.session = session,
 	                          .arena = &session->arena,
 	                          .workload = workload,

@@ -23,6 +23,7 @@ static double iteration_seconds(struct session *session, struct arena *scratch, 
 {
 	struct proc_request request =
 	    workload_request(scratch, variant->program, params, session->run.seed, "--serve", NULL);
+	request.env = variant->env;
 	struct proc_child child;
 	struct bench_reply reply;
 	struct err trouble = ERR_INIT;
@@ -103,7 +104,8 @@ static enum status count_instructions(struct session *session, const struct vari
 			const char *number = arena_printf(&scratch, "%llu", (unsigned long long)numbers[i % 2]);
 			struct proc_request native_request = workload_request(&scratch, variants[i / 2]->program, params,
 			                                                      session->run.seed, "--count", number);
-			requests[i] = (struct proc_request){.cpu = -1, .timeout_s = timeout_s, .interrupted = session->interrupted};
+			requests[i] = (struct proc_request){.env = variants[i / 2]->env, .cpu = -1, .timeout_s = timeout_s,
+			                                    .interrupted = session->interrupted};
 			/* Without --vgdb=no it leaves pipes in TMPDIR when the time limit ends it. */
 			static const char *const tool[] = {"valgrind", "--tool=cachegrind", "--cache-sim=no", "--vgdb=no",
 			                                   "--cachegrind-out-file=/dev/null"};
@@ -136,6 +138,8 @@ static enum status count_instructions(struct session *session, const struct vari
 enum status count(struct session *session, const struct variant *baseline, const struct variant *candidate,
                   const struct binding_list *params, double timeout_s, struct counter_list *counters, struct err *err)
 {
+	if (baseline->command)
+		return ST_OK;
 	const struct variant *const variants[2] = {baseline, candidate};
 	struct counter instructions = {.name = "instructions (valgrind, emulated CPU)", .unit = "per iteration",
 	                               .kind = COUNTER_INSTRUCTIONS, .emulated = true};

@@ -149,15 +149,20 @@ enum status hypothesize_one(struct session *session, enum candidate_kind kind, c
 	const char *name = kind == CANDIDATE_PATCH ? path_base(text) : text;
 	*hypothesis = (struct hypothesis){.kind = kind, .claim = claim, .text = arena_strdup(arena, text)};
 	static const char *const options[] = {
-	    [CANDIDATE_PATCH] = "--patch", [CANDIDATE_DEFINE] = "--define", [CANDIDATE_FLAGS] = "--flags", [CANDIDATE_CC] = "--cc"};
+	    [CANDIDATE_PATCH] = "--patch", [CANDIDATE_DEFINE] = "--define", [CANDIDATE_FLAGS] = "--flags", [CANDIDATE_CC] = "--cc",
+	    [CANDIDATE_ENV] = "--env", [CANDIDATE_COMMAND] = "--vs"};
 	if (kind == CANDIDATE_NONE)
-		return err_set(err, ST_USAGE, "nothing to try: name a finding, or give --patch, --define, --flags or --cc");
+		return err_set(err, ST_USAGE, "nothing to try: name a finding, or give --patch, --define, --flags, --cc, --env or --vs");
+	if (kind == CANDIDATE_ENV && (!strchr(text, '=') || text[0] == '=' || strcspn(text, " \t\n") < strcspn(text, "=")))
+		return err_set(err, ST_USAGE, "--env wants NAME=VALUE, not '%s'", text);
 	if (!text[0] || (kind == CANDIDATE_DEFINE && strpbrk(text, " \t\n=") == text))
 		return err_set(err, ST_USAGE, "%s needs a value", options[kind]);
 	if (kind == CANDIDATE_PATCH && patch_file_read(session, text, &hypothesis->text, err) != ST_OK)
 		return err ? err->code : ST_INPUT;
 	hypothesis->id = arena_printf(arena, "%s:%s", candidate_kind_name(kind), title ? title : name);
 	hypothesis->title = arena_strdup(arena, title ? title : arena_printf(arena, "%s %s", options[kind] + 2, name));
+	if (kind == CANDIDATE_COMMAND && session->project.workloads.count == 1)
+		hypothesis->title = arena_printf(arena, "%s against %s", text, session->project.workloads.at[0]->run);
 	hypothesis->argument = arena_printf(arena, "%s %s", options[kind], shell_quote(arena, text));
 	hypothesis->deliberate = decision_on(session, hypothesis->id);
 	if (!hypothesis->deliberate)
@@ -177,10 +182,12 @@ enum status hypothesize_project(struct session *session, struct err *err)
 		enum candidate_kind kind = claimed->patch    ? CANDIDATE_PATCH
 		                           : claimed->define ? CANDIDATE_DEFINE
 		                           : claimed->flags  ? CANDIDATE_FLAGS
+		                           : claimed->env    ? CANDIDATE_ENV
 		                                             : CANDIDATE_CC;
 		const char *text = claimed->patch    ? claimed->patch
 		                   : claimed->define ? claimed->define
 		                   : claimed->flags  ? claimed->flags
+		                   : claimed->env    ? claimed->env
 		                                     : claimed->cc;
 		struct err trouble = ERR_INIT;
 		if (hypothesize_one(session, kind, text, claimed->name, claimed->claim, NULL, &trouble) != ST_OK)

@@ -59,11 +59,19 @@ static const char *effect_text(struct arena *arena, const struct effect *effect)
 	                    bound_text(arena, effect->high));
 }
 
+static bool of_commands(const struct measurement *measurement)
+{
+	return measurement->plan.metric != METRIC_TIME;
+}
+
 static const char *pairs_text(struct arena *arena, const struct measurement *measurement)
 {
 	if (measurement->plan.layouts >= 2)
 		return arena_printf(arena, "%zu pairs in %u layouts, each with fresh processes", measurement->pairs.count,
 		                    measurement->blocks);
+	if (of_commands(measurement))
+		return arena_printf(arena, "%zu pair%s of runs", measurement->pairs.count,
+		                    measurement->pairs.count == 1 ? "" : "s");
 	return arena_printf(arena, "%zu pairs in %u blocks of fresh processes", measurement->pairs.count, measurement->blocks);
 }
 
@@ -77,6 +85,27 @@ static const char *time_text(struct arena *arena, double ns)
 	if (ns < 1e9)
 		return arena_printf(arena, "%.4g ms", ns / 1e6);
 	return arena_printf(arena, "%.4g s", ns / 1e9);
+}
+
+/* "in wall clock, 11.3 ms against 10.2 ms a run" */
+static const char *quantity_text(struct arena *arena, const struct trial *trial)
+{
+	const char *times = arena_printf(arena, "%s against %s", time_text(arena, trial->candidate_ns),
+	                                 time_text(arena, trial->baseline_ns));
+	switch (trial->metric) {
+	case METRIC_TIME:
+		return arena_printf(arena, "in time, %s an iteration", times);
+	case METRIC_WALL:
+	case METRIC_CPU:
+		return arena_printf(arena, "in %s, %s a run", metric_name(trial->metric), times);
+	case METRIC_LOWER:
+		return arena_printf(arena, "in what it prints, %g against %g, lower is better", trial->candidate_printed,
+		                    trial->baseline_printed);
+	case METRIC_HIGHER:
+		return arena_printf(arena, "in 1 / what it prints, %g against %g, higher is better", trial->candidate_printed,
+		                    trial->baseline_printed);
+	}
+	BUG("metric %d", (int)trial->metric);
 }
 
 /* ---- the effect ------------------------------------------------------------------------------------------------------ */
@@ -149,7 +178,10 @@ static struct spread spread_of(const struct measurement *measurement, const stru
 static struct effect effect_of(const struct measurement *measurement, bool all, double *ret_floor, uint64_t floor_seed,
                                double *ret_p)
 {
-	struct effect effect = {.population = over_layouts(measurement) ? "over layouts" : "as built", .low = -INFINITY, .high = INFINITY};
+	struct effect effect = {.population = of_commands(measurement)    ? "as run"
+	                                      : over_layouts(measurement) ? "over layouts"
+	                                                                  : "as built",
+	                        .low = -INFINITY, .high = INFINITY};
 	struct arena scratch;
 	arena_init(&scratch);
 	double *ratios = arena_alloc(&scratch, measurement->pairs.count * sizeof *ratios);
@@ -174,6 +206,27 @@ static struct effect effect_of(const struct measurement *measurement, bool all, 
 	return effect;
 }
 
+/* What commands show under the clock that does not decide: shown beside the verdict, never a reason for it. */
+static void other_metrics(struct arena *arena, const struct measurement *measurement, struct trial *trial)
+{
+	trial->other_metrics = (struct metric_result_list){0};
+	for (enum metric metric = METRIC_WALL; of_commands(measurement) && metric <= METRIC_CPU; metric++) {
+		if (metric == measurement->plan.metric)
+			continue;
+		struct measurement same = *measurement;
+		same.plan.metric = metric;
+		same.pairs = (struct pair_list){0};
+		for (size_t i = 0; i < measurement->pairs.count; i++) {
+			struct pair pair = measurement->pairs.at[i];
+			pair.metric = metric;
+			list_push(arena, &same.pairs, pair);
+		}
+		struct metric_result result = {.metric = metric, .effect = effect_of(&same, false, NULL, 0, NULL)};
+		pairs_metric_medians(&same.pairs, metric, &result.baseline, &result.candidate);
+		list_push(arena, &trial->other_metrics, result);
+	}
+}
+
 /* ---- control --------------------------------------------------------------------------------------------------------- */
 
 void judge_control(struct session *session, const struct measurement *measurement, struct control *ret_control)
@@ -186,16 +239,17 @@ void judge_control(struct session *session, const struct measurement *measuremen
 	control.spread = spread_of(measurement, NULL);
 	control.done = control.effect.known;
 	control.quiet = control.done && !(control.effect.high < 0 || control.effect.low > 0);
+	const char *copy = of_commands(measurement) ? "itself" : "a copy of A";
 	if (!control.done)
 		control.text = "the control took no pair: give a larger budget";
 	else if (control.quiet)
-		control.text = arena_printf(arena, "A against a copy of A: %s, floor %.2f %%, %s", effect_text(arena, &control.effect),
+		control.text = arena_printf(arena, "A against %s: %s, floor %.2f %%, %s", copy, effect_text(arena, &control.effect),
 		                            effect_percent(control.floor), pairs_text(arena, measurement));
 	else
 		control.text = arena_printf(arena,
-		                            "A against a copy of A differs, %s after %s, so this machine can't judge now: stop other "
+		                            "A against %s differs, %s after %s, so this machine can't judge now: stop other "
 		                            "work on it and try again",
-		                            effect_text(arena, &control.effect), pairs_text(arena, measurement));
+		                            copy, effect_text(arena, &control.effect), pairs_text(arena, measurement));
 	*ret_control = control;
 }
 
@@ -291,8 +345,7 @@ static void trial_judge_effect(struct session *session, const struct measurement
 	const char *suffix = trial_suffix(arena, measurement, trial);
 	const char *effect = effect_text(arena, &trial->effect);
 	const char *pairs = pairs_text(arena, measurement);
-	const char *times = arena_printf(arena, "%s against %s", time_text(arena, trial->candidate_ns),
-	                                 time_text(arena, trial->baseline_ns));
+	const char *quantity = quantity_text(arena, trial);
 	enum stat_decision decision = stat_decide(trial->effect.low, trial->effect.high, margin);
 	if (decision != DECISION_OPEN && over_layouts(measurement) && measurement->blocks < measurement->plan.layouts) {
 		trial->verdict = VERDICT_INCONCLUSIVE;
@@ -304,16 +357,17 @@ static void trial_judge_effect(struct session *session, const struct measurement
 	case DECISION_FASTER:
 	case DECISION_SLOWER:
 		trial->verdict = trial->effect.high < 0 ? VERDICT_FASTER : VERDICT_SLOWER;
-		trial->evidence = arena_printf(arena, "%s in time, %s an iteration, %s%s", effect, times, pairs, suffix);
+		trial->evidence = arena_printf(arena, "%s %s, %s%s", effect, quantity, pairs, suffix);
 		break;
 	case DECISION_NO_EFFECT:
 		trial->verdict = VERDICT_NO_EFFECT;
-		trial->evidence = arena_printf(arena, "%s in time, within %s, %s%s", effect, bound, pairs, suffix);
+		trial->evidence = arena_printf(arena, "%s in %s, within %s, %s%s", effect, metric_name(trial->metric), bound, pairs, suffix);
 		break;
 	case DECISION_NEGLIGIBLE:
 		trial->verdict = VERDICT_NO_EFFECT;
 		trial->evidence =
-		    arena_printf(arena, "real but negligible: %s in time, within %s, %s%s", effect, bound, pairs, suffix);
+		    arena_printf(arena, "real but negligible: %s in %s, within %s, %s%s", effect, metric_name(trial->metric), bound,
+		                 pairs, suffix);
 		break;
 	case DECISION_OPEN:
 		trial->verdict = VERDICT_INCONCLUSIVE;
@@ -337,6 +391,10 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 	trial->blocks = measurement->blocks;
 	trial->bytes_per_iteration = measurement->bytes_per_iteration;
 	pairs_medians(&measurement->pairs, &trial->baseline_ns, &trial->candidate_ns);
+	trial->metric = measurement->plan.metric;
+	if (trial->metric == METRIC_LOWER || trial->metric == METRIC_HIGHER)
+		pairs_metric_medians(&measurement->pairs, trial->metric, &trial->baseline_printed, &trial->candidate_printed);
+	other_metrics(arena, measurement, trial);
 	if (measurement->plan.alpha > 0) {
 		trial->alpha = measurement->plan.alpha;
 		trial->margin = measurement->plan.margin;
@@ -524,8 +582,10 @@ static struct family *family_of(struct session *session, const struct trial *tri
 	struct family_list *families = &session->run.families;
 	for (size_t i = 0; i < families->count; i++) {
 		const struct trial *first = families->at[i].trials.at[0];
-		if (first->hypothesis == trial->hypothesis && text_equal(first->config.cc, trial->config.cc) &&
-		    text_equal(first->config.flags, trial->config.flags))
+		/* A command is built by the project, not under a configuration: it joins the first family. */
+		bool same = !trial->config.cc || !trial->config.cc[0] ||
+		            (text_equal(first->config.cc, trial->config.cc) && text_equal(first->config.flags, trial->config.flags));
+		if (first->hypothesis == trial->hypothesis && same)
 			return &families->at[i];
 	}
 	struct family family = {.hypothesis = trial->hypothesis};

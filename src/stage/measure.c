@@ -226,6 +226,7 @@ static bool side_start(struct engine *engine, struct side *side, const char *pro
 	struct proc_request request =
 	    workload_request(&engine->block_arena, program, engine->params, session->run.seed, "--serve", NULL);
 	request.cpu = measurement->plan.cpu >= 0 ? measurement->plan.cpu : -1;
+	request.env = side->variant->env;
 	request.realtime = true;
 	request.interrupted = session->interrupted;
 	request_stack(engine, &request);
@@ -557,6 +558,8 @@ enum status measure(struct session *session, const struct variant *baseline, con
                     const struct binding_list *params, const struct plan *plan, const struct sample_sink *sink,
                     struct measurement *ret_measurement, struct err *err)
 {
+	if (baseline->command)
+		return measure_command(session, baseline, candidate, plan, sink, ret_measurement, err);
 	struct err local = ERR_INIT;
 	*ret_measurement = (struct measurement){.plan = *plan, .stop = STOP_BUDGET};
 	if (!baseline->program || !candidate->program)

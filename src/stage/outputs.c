@@ -139,7 +139,7 @@ static bool pair_record(struct outputs_pair *pair, struct err *err)
 }
 
 /* Runs both programs. Afterwards a side has failed, or there is a difference, or they are equal, or `err` is set. */
-static enum status pair_run(struct outputs_pair *pair, const char *const programs[2], const struct binding_list *params,
+static enum status pair_run(struct outputs_pair *pair, const struct variant *const variants[2], const struct binding_list *params,
                             struct err *err)
 {
 	struct arena *arena = &pair->session->arena;
@@ -149,7 +149,8 @@ static enum status pair_run(struct outputs_pair *pair, const char *const program
 		pair->side[i]->child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
 	for (int i = 0; i < 2 && status == ST_OK; i++) {
 		struct proc_request request =
-		    workload_request(arena, programs[i], params, pair->session->run.seed, "--outputs", NULL);
+		    workload_request(arena, variants[i]->program, params, pair->session->run.seed, "--outputs", NULL);
+		request.env = variants[i]->env;
 		status = proc_start(&request, &pair->side[i]->child, err);
 	}
 	if (status == ST_OK) {
@@ -164,13 +165,13 @@ static enum status pair_run(struct outputs_pair *pair, const char *const program
 	return status;
 }
 
-static enum status outputs_run(struct session *session, struct outputs_side sides[2], const char *baseline,
-                               const char *candidate, const struct binding_list *params, double timeout_s,
+static enum status outputs_run(struct session *session, struct outputs_side sides[2], const struct variant *baseline,
+                               const struct variant *candidate, const struct binding_list *params, double timeout_s,
                                struct outputs_result *ret_result, struct err *err)
 {
 	struct outputs_pair itself = {session, {&sides[0], &sides[1]}, 0, timeout_s, 0, 0, NULL};
 	session_progress(session, "comparing results", 0, 2, -1);
-	enum status status = pair_run(&itself, (const char *const[2]){baseline, baseline}, params, err);
+	enum status status = pair_run(&itself, (const struct variant *const[2]){baseline, baseline}, params, err);
 	if (status != ST_OK)
 		return status;
 	ret_result->records = itself.records;
@@ -188,7 +189,7 @@ static enum status outputs_run(struct session *session, struct outputs_side side
 	}
 	struct outputs_pair pair = {session, {&sides[0], &sides[1]}, 0, timeout_s, 0, 0, NULL};
 	session_progress(session, "comparing results", 1, 2, -1);
-	status = pair_run(&pair, (const char *const[2]){baseline, candidate}, params, err);
+	status = pair_run(&pair, (const struct variant *const[2]){baseline, candidate}, params, err);
 	if (status != ST_OK)
 		return status;
 	ret_result->records = pair.records;
@@ -216,12 +217,13 @@ enum status outputs_compare(struct session *session, const struct variant *basel
                             const struct binding_list *params, double timeout_s, struct outputs_result *ret_result,
                             struct err *err)
 {
+	if (baseline->command)
+		return outputs_command(session, baseline, candidate, timeout_s, ret_result, err);
 	*ret_result = (struct outputs_result){0};
 	struct arena scratch;
 	arena_init(&scratch);
 	struct outputs_side *sides = arena_alloc(&scratch, 2 * sizeof *sides);
-	enum status status =
-	    outputs_run(session, sides, baseline->program, candidate->program, params, timeout_s, ret_result, err);
+	enum status status = outputs_run(session, sides, baseline, candidate, params, timeout_s, ret_result, err);
 	arena_release(&scratch);
 	return status;
 }

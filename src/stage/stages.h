@@ -44,6 +44,18 @@ MUST_CHECK enum status hypothesize_one(struct session *session, enum candidate_k
 /* Makes session->workdir (when it is NULL) with what every build needs: in TMPDIR; when that isn't set in /dev/shm if the
  * tree is small beside it (a disk can take a millisecond a file), else in /tmp. build_prepare() does it by itself. */
 MUST_CHECK enum status build_open(struct session *session, struct err *err);
+/* A private copy with the hypothesis applied (NULL: the baseline), and nothing else. */
+MUST_CHECK enum status build_tree(struct session *session, const struct hypothesis *hypothesis,
+                                  const struct workload *workload, const struct build_config *config,
+                                  struct variant *ret_variant, struct err *err);
+/* Why a hypothesis can't be tried on a workload that is a command; NULL: it can. */
+const char *build_command_lack(const struct session *session, const struct hypothesis *hypothesis);
+/* The variant of a workload that is a command. Without project.build the command is run where the project is; with it in
+ * a full copy of the tree, with the hypothesis applied, in which `build` was run. A candidate that can't be made sets
+ * variant.failure. Asking twice costs nothing. */
+MUST_CHECK enum status build_command(struct session *session, const struct hypothesis *hypothesis,
+                                     const struct workload *workload, const struct build_config *config,
+                                     struct variant *ret_variant, struct err *err);
 /* A private copy with the hypothesis applied (NULL: the baseline), and the units to compile: the workload's driver and
  * sources (NULL: the database's units that read one of the `changed` files, which build_changed_files() lists; with a
  * workload `changed` is not looked at). Copies are shared where nothing differs. */
@@ -110,8 +122,12 @@ struct outputs_result {
 	enum outputs_verdict verdict;
 	unsigned records;
 	unsigned long long bytes; /* compared */
-	const char *text;
+	const char *text; /* OUTPUTS_EQUAL: "" unless there is more to say than records and bytes */
 };
+/* Of variants that are commands; outputs_compare() hands them on. */
+MUST_CHECK enum status outputs_command(struct session *session, const struct variant *baseline,
+                                       const struct variant *candidate, double timeout_s,
+                                       struct outputs_result *ret_result, struct err *err);
 MUST_CHECK enum status outputs_compare(struct session *session, const struct variant *baseline,
                                        const struct variant *candidate, const struct binding_list *params,
                                        double timeout_s, struct outputs_result *ret_result, struct err *err);
@@ -122,6 +138,15 @@ MUST_CHECK enum status measure(struct session *session, const struct variant *ba
                                const struct variant *candidate, const struct binding_list *params,
                                const struct plan *plan, const struct sample_sink *sink,
                                struct measurement *ret_measurement, struct err *err);
+/* Of variants that are commands, one pair a block; measure() hands them on. */
+MUST_CHECK enum status measure_command(struct session *session, const struct variant *baseline,
+                                       const struct variant *candidate, const struct plan *plan,
+                                       const struct sample_sink *sink, struct measurement *ret_measurement,
+                                       struct err *err);
+/* Which metric decides for a command, and why: as asked, or CPU time where others contend for the CPUs, else the wall
+ * clock's. Looks at the machine and at runs of the baseline, never at a candidate. ST_INPUT: the baseline fails. */
+MUST_CHECK enum status measure_metric(struct session *session, const struct variant *baseline, double timeout_s,
+                                      enum metric *ret_metric, const char **ret_why, struct err *err);
 /* Appends what explains a time: instructions by valgrind, cycles by count_cycles(), and what can't be had, with reasons. */
 MUST_CHECK enum status count(struct session *session, const struct variant *baseline, const struct variant *candidate,
                              const struct binding_list *params, double timeout_s, struct counter_list *counters,

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (status != err.code || (status && !err.text[0]))
 		abort();
 	for (size_t i = 0; !status && i < project.workloads.count; i++)
-		if (!project.workloads.at[i]->name || !project.workloads.at[i]->bench)
+		if (!project.workloads.at[i]->name || !project.workloads.at[i]->bench == !project.workloads.at[i]->run)
 			abort();
 	arena_release(&arena);
 	return 0;

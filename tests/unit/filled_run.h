@@ -268,4 +268,58 @@ static inline struct run *filled_run(struct arena *arena)
 	return run;
 }
 
+/* A run of whole commands: decided by the wall clock, by CPU time, by what is printed; and one that fails. */
+static inline struct run *filled_commands(struct arena *arena)
+{
+	struct run *run = arena_new(arena, struct run);
+	*run = (struct run){
+		.id = "20261201-101500-3f2b", .command = "assay try --vs 'sort -S 1M data' -- sort data", .version = "0.1.0",
+		.started = "2026-12-01T10:15:00Z", .state = RUN_DONE, .seed = 4242, .alpha = 0.01, .margin = 0.01, .budget_s = 10,
+		.tree = "/src/lib", .seconds = 12.5,
+		.host = {.name = "build7", .cpu = "AMD EPYC 7B13", .kernel = "Linux 6.1.0-18-amd64 x86_64", .system = "Debian GNU/Linux 12",
+		         .cpus = 2, .clock_source = "tsc", .load_average = 0.42, .counters = "available"}};
+	static const char *const why[] = {"because nobody contends for the CPUs",
+	                                  "because tasks waited for a CPU during 41 % of the last 10 s",
+	                                  "as asked: ([0-9.]+) MB/s"};
+	static const enum metric metrics[] = {METRIC_WALL, METRIC_CPU, METRIC_HIGHER};
+	for (int i = 0; i < 4; i++) {
+		struct workload *workload = arena_new(arena, struct workload);
+		*workload = (struct workload){.run = "sort data", .name = "sort data"};
+		const char *text = arena_printf(arena, "sort -S %dM data", i + 1);
+		struct hypothesis *hypothesis =
+			filled_hypothesis(arena, run, NULL, CANDIDATE_COMMAND, arena_printf(arena, "command:%s", text),
+		                      arena_printf(arena, "%s against sort data", text), text);
+		hypothesis->argument = arena_printf(arena, "--vs '%s'", text);
+		size_t first = run->trials.count;
+		struct trial *trial = filled_trial(arena, run, hypothesis, workload, NULL, i == 3 ? VERDICT_FAILED : VERDICT_FASTER,
+		                                   i == 3 ? RUNG_OUTPUTS : RUNG_TIME,
+		                                   i == 3 ? "the candidate failed: exit status 2: sort: -S: no room" : "below 0");
+		trial->config = (struct build_config){.cc = "", .flags = ""};
+		filled_step(arena, trial, RUNG_BUILT, STEP_PASSED, "both can be started", 0.0004);
+		filled_family(arena, run, hypothesis, trial->verdict, trial->evidence, first);
+		if (i == 3)
+			continue;
+		filled_effect(trial, -12.5, -14.25, -10.5, 42);
+		trial->bytes_per_iteration = 0;
+		trial->baseline_ns = 11.2e6;
+		trial->candidate_ns = 9.8e6;
+		trial->effect.population = trial->control.effect.population = "as run";
+		trial->metric = metrics[i];
+		trial->metric_why = why[i];
+		if (i == 2) {
+			trial->baseline_printed = 98.25;
+			trial->candidate_printed = 112.5;
+		}
+		for (enum metric metric = METRIC_WALL; metric <= METRIC_CPU; metric++) {
+			if (metric == trial->metric)
+				continue;
+			struct metric_result other = {.metric = metric, .effect = trial->effect, .baseline = 11.1e6, .candidate = 9.9e6};
+			if (i == 1)
+				other.effect.high = INFINITY;
+			list_push(arena, &trial->other_metrics, other);
+		}
+	}
+	return run;
+}
+
 #endif

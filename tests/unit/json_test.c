@@ -29,6 +29,11 @@ static void test_round_trip_gives_the_same_text(void **state)
 	assert_ptr_equal(again.families.at[0].hypothesis, again.hypotheses.at[0]);
 	assert_ptr_equal(again.trials.at[0]->workload, again.trials.at[1]->workload);
 	assert_string_equal(again.trials.at[1]->params.at[0].value, "131072");
+	text = json_run(&arena, filled_commands(&arena));
+	assert_int_equal(json_run_read(&arena, text, strlen(text), &again, &err), ST_OK);
+	assert_string_equal(json_run(&arena, &again), text);
+	assert_int_equal(again.trials.at[2]->metric, METRIC_HIGHER);
+	assert_int_equal(again.trials.at[2]->other_metrics.count, 2);
 	arena_release(&arena);
 }
 
@@ -129,10 +134,13 @@ static void test_follows_the_schema(void **state)
 	json_t *schema = json_load_file(ASSAY_SOURCE_DIR "/docs/schema/run-1.json", 0, &error);
 	if (!schema)
 		fail_msg("docs/schema/run-1.json:%d: %s", error.line, error.text);
-	json_t *document = json_loads(json_run(&arena, filled_run(&arena)), 0, &error);
-	assert_non_null(document);
-	check_schema(schema, schema, document, "run");
-	json_decref(document);
+	const struct run *const runs[] = {filled_run(&arena), filled_commands(&arena)};
+	for (size_t i = 0; i < 2; i++) {
+		json_t *document = json_loads(json_run(&arena, runs[i]), 0, &error);
+		assert_non_null(document);
+		check_schema(schema, schema, document, "run");
+		json_decref(document);
+	}
 	json_decref(schema);
 	arena_release(&arena);
 }

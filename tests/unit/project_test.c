@@ -130,6 +130,16 @@ static void mistakes_are_told_with_their_line(void **state)
 	    {"\n\nworkloads:\n  - bench: b.c\n", ":4: ", "has no `name`"},
 	    {"workloads:\n  - name: a\n", ":2: ", "must have a `bench`"},
 	    {"workloads:\n  - {name: a, bench: b.c, run: ./x}\n", ":2: ", "not both"},
+	    {"workloads:\n  - {name: a, run: ./x, sources: [a.c]}\n", ":2: ", "are for drivers"},
+	    {"workloads:\n  - {name: a, bench: b.c, stdin: x}\n", ":2: ", "are for commands only"},
+	    {"workloads:\n  - {name: a, run: \"./x 'y\"}\n", ":2: ", "a quote is left open"},
+	    {"workloads:\n  - {name: a, run: ./x, metric: time}\n", ":2: ", "wall, cpu or regex:PATTERN, not 'time'"},
+	    {"workloads:\n  - {name: a, run: ./x, metric: {regex: '([0-9]+)'}}\n", ":2: ", "higher or lower"},
+	    {"workloads:\n  - {name: a, run: ./x, metric: {regex: '[0-9]+', better: lower}}\n", ":2: ", "has 0 groups"},
+	    {"workloads:\n  - {name: a, run: ./x, metric: {regex: '([0-9', better: lower}}\n", ":2: ", "no regular expression"},
+	    {"workloads:\n  - {name: a, run: ./x, better: lower}\n", ":2: ", "of times the lower is better"},
+	    {"workloads:\n  - {name: a, run: ./x, cpus: many}\n", ":2: ", "the number of a CPU, not 'many'"},
+	    {"workloads:\n  - {name: a, run: ./x, shell: maybe}\n", ":2: ", "must be true or false"},
 	    {"workloads:\n  - {name: a, bench: b.c}\n  - {name: a, bench: c.c}\n", ":3: ", "two workloads are named `a`"},
 	    {"workloads:\n  - {name: a, bench: b.c, params: [1]}\n", ":2: ", "`params` must be a mapping"},
 	    {"workloads:\n  - {name: a, bench: b.c, params: {n: []}}\n", ":2: ", "`n` has no values"},
@@ -154,24 +164,40 @@ static void mistakes_are_told_with_their_line(void **state)
 	}
 }
 
-static void commands_are_noted_and_the_rest_goes_on(void **state)
+static void commands_are_read(void **state)
 {
 	struct fixture *f = *state;
 	assert_int_equal(load(f, "compile_commands: missing.json\n"
+	                         "build: make -j2\n"
 	                         "workloads:\n"
-	                         "  - {name: cli, run: ./tool -d x, metric: cpu}\n"
+	                         "  - {name: cli, run: ./tool -d x, metric: cpu, stdin: in.txt, cpus: none}\n"
 	                         "  - {name: lib, bench: b.c}\n"
+	                         "  - name: rate\n"
+	                         "    run: ./tool --bench | tail -1\n"
+	                         "    shell: true\n"
+	                         "    any_output: true\n"
+	                         "    metric: { regex: '([0-9.]+) MB/s', better: higher }\n"
+	                         "  - {name: ticks, run: ./tool, metric: 'regex:^([0-9]+)$', better: lower}\n"
 	                         "hypotheses:\n"
-	                         "  - {name: both, define: X, workloads: [cli, lib]}\n"
-	                         "  - {name: command, define: Y, workloads: [cli]}\n"),
+	                         "  - {name: both, env: X=Y, workloads: [cli, lib]}\n"),
 	                 ST_OK);
-	assert_int_equal(f->project.workloads.count, 1);
-	assert_int_equal(f->project.hypotheses.count, 1);
-	assert_int_equal(f->project.hypotheses.at[0].workloads.count, 1);
+	const struct workload_list *workloads = &f->project.workloads;
+	assert_int_equal(workloads->count, 4);
+	assert_string_equal(f->project.build, "make -j2");
+	const struct workload *cli = workloads->at[0], *rate = workloads->at[2], *ticks = workloads->at[3];
+	assert_string_equal(cli->run, "./tool -d x");
+	assert_null(cli->bench);
+	assert_true(cli->metric_asked && cli->metric == METRIC_CPU && cli->cpu == CPU_ANY && !cli->shell);
+	assert_string_equal(cli->stdin_path, "in.txt");
+	assert_true(rate->shell && rate->any_output && rate->metric == METRIC_HIGHER && rate->cpu == CPU_CHOOSE);
+	assert_string_equal(rate->metric_pattern, "([0-9.]+) MB/s");
+	assert_true(ticks->metric == METRIC_LOWER);
+	assert_null(workloads->at[1]->run);
+	assert_string_equal(f->project.hypotheses.at[0].env, "X=Y");
+	assert_int_equal(f->project.hypotheses.at[0].workloads.count, 2);
+	/* What can't be used is noted, and the rest goes on. */
 	assert_null(f->project.compile_commands);
-	assert_int_equal(f->notes.count, 3);
-	assert_non_null(strstr(f->notes.at[0].text, "can't be settled yet"));
-	assert_true(text_ends(f->notes.at[0].where, "assay.yaml:3"));
+	assert_int_equal(f->notes.count, 1);
 }
 
 static void a_folder_without_a_file_is_a_project(void **state)
@@ -207,7 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_full_file_is_read, setup, teardown),
 	    cmocka_unit_test_setup_teardown(mistakes_are_told_with_their_line, setup, teardown),
-	    cmocka_unit_test_setup_teardown(commands_are_noted_and_the_rest_goes_on, setup, teardown),
+	    cmocka_unit_test_setup_teardown(commands_are_read, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_folder_without_a_file_is_a_project, setup, teardown),
 	    cmocka_unit_test_setup_teardown(source_override_takes_the_place_of_tree, setup, teardown),
 	};

@@ -73,6 +73,9 @@ static struct pair pair_at(uint32_t index)
 	return (struct pair){.block = index / 10, .index = index % 10, .candidate_first = index % 3 == 0, .iterations = 1000,
 	                     .baseline_ns = 100000 + index, .candidate_ns = UINT64_C(5000000000) + index,
 	                     .baseline_flags = PAIR_MIGRATED, .candidate_flags = index & 1 ? PAIR_PAGE_FAULT : 0,
+	                     .metric = index & 1 ? METRIC_HIGHER : METRIC_TIME, .baseline_cpu_ns = 7 * index,
+	                     .candidate_cpu_ns = UINT64_C(6000000000) + index, .baseline_value = 0.1 * index,
+	                     .candidate_value = 1e300,
 	                     .layout = index / 10 ? UINT64_C(0x7123456789abcdef) + index : 0};
 }
 
@@ -120,6 +123,11 @@ static void test_keeps_what_was_put(void **state)
 		assert_int_equal(pairs.at[i].baseline_flags, want.baseline_flags);
 		assert_int_equal(pairs.at[i].candidate_flags, want.candidate_flags);
 		assert_true(pairs.at[i].layout == want.layout);
+		assert_int_equal(pairs.at[i].metric, want.metric);
+		assert_true(pairs.at[i].baseline_cpu_ns == want.baseline_cpu_ns);
+		assert_true(pairs.at[i].candidate_cpu_ns == want.candidate_cpu_ns);
+		assert_true(pairs.at[i].baseline_value == want.baseline_value);
+		assert_true(pairs.at[i].candidate_value == want.candidate_value);
 	}
 	assert_int_equal(store_pairs_get(store, &f->arena, "20261201-101500-aaaa", "t1", true, &pairs, &err), ST_OK);
 	assert_int_equal(pairs.count, 5);
@@ -406,7 +414,10 @@ static void test_migrates_from_schema_2(void **state)
 	struct fixture *f = *state;
 	struct err err = ERR_INIT;
 	store_close(opened(f->path));
-	sql(f->path, "DROP TABLE measurement; ALTER TABLE sample DROP COLUMN layout; PRAGMA user_version = 2;"
+	sql(f->path, "DROP TABLE measurement; ALTER TABLE sample DROP COLUMN layout;"
+	    "ALTER TABLE sample DROP COLUMN metric; ALTER TABLE sample DROP COLUMN baseline_cpu_ns;"
+	    "ALTER TABLE sample DROP COLUMN candidate_cpu_ns; ALTER TABLE sample DROP COLUMN baseline_value;"
+	    "ALTER TABLE sample DROP COLUMN candidate_value; PRAGMA user_version = 2;"
 	             "INSERT INTO run (key, id, started, command, state, seconds, head)"
 	             " VALUES (7, 'old', '2026-12-01T10:15:00Z', 'assay audit', 'done', 1.5, '{}');"
 	             "INSERT INTO sample VALUES (7, 't1', 0, 3, 4, 1, 1000, 111, 222, 0, 4), (7, 't1', 1, 0, 0, 0, 1, 2, 3, 0, 0)");
@@ -417,6 +428,7 @@ static void test_migrates_from_schema_2(void **state)
 	assert_int_equal(pairs.at[0].block, 3);
 	assert_int_equal(pairs.at[0].candidate_ns, 222);
 	assert_int_equal(pairs.at[0].layout, 0);
+	assert_int_equal(pairs.at[0].metric, METRIC_TIME);
 	struct measurement measurement;
 	bool ended = true;
 	assert_int_equal(store_measurement_get(store, &f->arena, "old", "t1", 0, &measurement, &ended, &err), ST_OK);

@@ -40,11 +40,11 @@ static char *file_read(struct arena *arena, const char *path)
 	return text;
 }
 
-static void golden(const char *name, report_fn *report, struct term_options options)
+static void golden_of(const char *name, struct run *(*fill)(struct arena *), report_fn *report, struct term_options options)
 {
 	struct arena arena;
 	arena_init(&arena);
-	char *text = printed(&arena, report, filled_run(&arena), &options);
+	char *text = printed(&arena, report, fill(&arena), &options);
 	const char *path = arena_printf(&arena, "%s/tests/golden/%s.txt", ASSAY_SOURCE_DIR, name);
 	if (update) {
 		FILE *file = fopen(path, "w");
@@ -54,6 +54,19 @@ static void golden(const char *name, report_fn *report, struct term_options opti
 	}
 	assert_string_equal(text, file_read(&arena, path));
 	arena_release(&arena);
+}
+
+static void golden(const char *name, report_fn *report, struct term_options options)
+{
+	golden_of(name, filled_run, report, options);
+}
+
+static void test_commands(void **state)
+{
+	(void)state;
+	struct term_options options = {.utf8 = true, .kept = true, .width = 80};
+	golden_of("commands-80", filled_commands, term_verdicts, options);
+	golden_of("commands-record-80", filled_commands, term_record, options);
 }
 
 static void test_scan(void **state)
@@ -172,6 +185,7 @@ int main(int argc, char **argv)
 	update = argc > 1 && strcmp(argv[1], "--update") == 0;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_record),
 		cmocka_unit_test(test_lines_fit),

@@ -1,0 +1,313 @@
+/* Takes pairs of whole commands. A run is a fresh process by nature, so every pair is a block of its own: where a process
+ * lies in memory is drawn anew for each run, and no two values share it.
+ *
+ * The two runs of a pair are adjacent and a coin decides which comes first; that makes each sign exactly fair when both
+ * commands are the same, whatever the machine does. Wall clock and CPU time of every run are kept. Which of them decides is
+ * settled before the first pair, by a rule that looks at the machine and at the baseline alone, never at the candidate.
+ */
+#include "base/extract.h"
+#include "base/stat.h"
+#include "port/command.h"
+#include "port/host.h"
+#include "stage/stages.h"
+
+#include <math.h>
+
+static const double LIMIT_S = 10;     /* for one run, besides 20 times what is expected */
+static const double LIMIT_FAIR_S = 5; /* a shorter limit, because the budget ends, proves no hang */
+enum { KEPT_BYTES = 1024 * 1024 };
+
+enum { BASELINE, CANDIDATE };
+
+/* ---- the metric ------------------------------------------------------------------------------------------------------ */
+
+enum { LOOKS = 3 };
+static const double LOOK_LONG_S = 2;         /* a command so long is looked at once */
+static const double PRESSURE_MOST = 0.10;    /* of time in which somebody waited for a CPU */
+static const double SWITCHES_MOST = 50;      /* involuntary ones a second of CPU time; time slices of some ms give 200 */
+static const double SWITCHES_LEAST = 3;      /* that many in all: housekeeping of the kernel is no contention */
+static const double CPU_SHARE_LEAST = 0.2;   /* of the wall clock's time: below, the command waits for something else */
+static const double CPU_SHARE_MOST = 1.2;    /* above, it runs on several CPUs at once */
+
+static const char *percent_text(struct arena *arena, double share)
+{
+	return arena_printf(arena, "%.2g %%", 100 * share);
+}
+
+/* NULL: nobody contends for the CPUs. */
+static const char *contention_text(struct arena *arena, const struct host_contention *contention, double switches,
+                                   double cpu_s)
+{
+	if (contention->pressure >= PRESSURE_MOST)
+		return arena_printf(arena, "tasks waited for a CPU during %s of the last 10 s",
+		                    percent_text(arena, contention->pressure));
+	if (contention->load > contention->cpus)
+		return arena_printf(arena, "load %.2f on %u CPU%s", contention->load, contention->cpus,
+		                    contention->cpus == 1 ? "" : "s");
+	if (switches >= SWITCHES_LEAST && switches > SWITCHES_MOST * cpu_s)
+		return arena_printf(arena, "the baseline lost its CPU %.0f times in %.2g s", switches, cpu_s);
+	return NULL;
+}
+
+enum status measure_metric(struct session *session, const struct variant *baseline, double timeout_s,
+                           enum metric *ret_metric, const char **ret_why, struct err *err)
+{
+	struct arena *arena = &session->arena;
+	const struct workload *workload = baseline->workload;
+	if (workload->metric_asked) {
+		*ret_metric = workload->metric;
+		*ret_why = workload->metric_pattern ? arena_printf(arena, "as asked: %s", workload->metric_pattern) : "as asked";
+		return ST_OK;
+	}
+	struct arena scratch;
+	arena_init(&scratch);
+	int cpu = workload->cpu == CPU_CHOOSE ? host_cpu_choose() : workload->cpu;
+	struct host_contention contention = host_contention_read();
+	double wall_s = 0, cpu_s = 0, switches = 0;
+	enum status status = ST_OK;
+	for (int i = 0; i < LOOKS && wall_s < LOOK_LONG_S && status == ST_OK; i++) {
+		struct proc_request request = command_request(baseline, cpu, timeout_s, session->interrupted);
+		request.stdout_kept_bytes = KEPT_BYTES;
+		struct proc_result result;
+		status = proc_run(&scratch, &request, &result, err);
+		if (status == ST_OK && result.end == PROC_INTERRUPTED)
+			status = err_set(err, ST_INTERRUPTED, "interrupted");
+		const char *failure = status == ST_OK ? command_failure(arena, &request, &result) : NULL;
+		if (failure)
+			status = err_set(err, ST_INPUT, "the baseline fails now and then: %s", failure);
+		if (status != ST_OK)
+			break;
+		wall_s += result.wall_s;
+		cpu_s += result.cpu_s;
+		switches += (double)result.involuntary_switches;
+	}
+	arena_release(&scratch);
+	if (status != ST_OK)
+		return status;
+	const char *contended = contention_text(arena, &contention, switches, cpu_s);
+	double share = wall_s > 0 ? cpu_s / wall_s : 0;
+	*ret_metric = METRIC_WALL;
+	if (!contended)
+		*ret_why = "because nobody contends for the CPUs";
+	else if (share < CPU_SHARE_LEAST)
+		*ret_why = arena_printf(arena, "because the baseline spends only %s of its time on a CPU (although %s)",
+		                        percent_text(arena, share), contended);
+	else if (share > CPU_SHARE_MOST)
+		*ret_why = arena_printf(arena, "because the baseline runs on %.1f CPUs at once (although %s)", share, contended);
+	else {
+		*ret_metric = METRIC_CPU;
+		*ret_why = arena_printf(arena, "because %s", contended);
+	}
+	return ST_OK;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------------- */
+
+struct side {
+	const char *name;
+	const struct variant *variant;
+	double expected_s; /* 0: not known yet */
+	bool hashed;
+	uint64_t hash;
+};
+
+struct run_sample {
+	uint64_t wall_ns, cpu_ns;
+	double value;
+	uint32_t flags;
+};
+
+struct engine {
+	struct session *session;
+	const struct sample_sink *sink;
+	struct measurement *measurement;
+	struct arena pair_arena;
+	struct side sides[2];
+	struct rng rng;
+	struct cseq cseq;
+	double started, deadline, ticked;
+	double margin; /* natural logarithm */
+	bool sink_failed, done;
+	struct err *err;
+};
+
+static void engine_stop(struct engine *engine, enum stop_reason reason)
+{
+	if (engine->done)
+		return;
+	engine->done = true;
+	engine->measurement->stop = reason;
+}
+
+static bool side_fail(struct engine *engine, const struct side *side, const char *what)
+{
+	engine_stop(engine, STOP_FAILED);
+	engine->measurement->candidate_failed = side == &engine->sides[CANDIDATE];
+	engine->measurement->failure = arena_printf(&engine->session->arena, "the %s fails: %s", side->name, what);
+	return false;
+}
+
+/* What can't be known from the first run is learnt here: a command whose output changes now and then. */
+static bool side_output_check(struct engine *engine, struct side *side, const struct proc_result *result)
+{
+	const struct workload *workload = side->variant->workload;
+	if (workload->any_output || workload->metric_pattern)
+		return true;
+	if (side->hashed && side->hash != result->out_hash)
+		return side_fail(engine, side, "what it prints is not the same in every run: --any-output, if that does not matter");
+	side->hashed = true;
+	side->hash = result->out_hash;
+	return true;
+}
+
+static bool side_run(struct engine *engine, struct side *side, struct run_sample *ret_sample)
+{
+	struct arena *arena = &engine->session->arena;
+	struct measurement *measurement = engine->measurement;
+	const struct workload *workload = side->variant->workload;
+	double left = engine->deadline - proc_now(), limit = LIMIT_S + 20 * side->expected_s;
+	/* Nobody knows how long the first run takes: it has the whole budget. */
+	bool fair = side->expected_s > 0 && left > 20 * side->expected_s + LIMIT_FAIR_S;
+	limit = fmax(side->expected_s > 0 ? fmin(limit, left) : left, 0.001);
+	struct proc_request request =
+	    command_request(side->variant, measurement->plan.cpu, limit, engine->session->interrupted);
+	request.stdout_kept_bytes = KEPT_BYTES;
+	struct proc_result result;
+	struct err trouble = ERR_INIT;
+	if (proc_run(&engine->pair_arena, &request, &result, &trouble) != ST_OK) {
+		engine->done = true;
+		err_set(engine->err, trouble.code, "%s", trouble.text);
+		err_context(engine->err, "measuring the %s", side->name);
+		return false;
+	}
+	if (result.end == PROC_INTERRUPTED) {
+		engine_stop(engine, STOP_INTERRUPTED);
+		return false;
+	}
+	if (result.end == PROC_TIMED_OUT && !fair) {
+		engine_stop(engine, STOP_BUDGET);
+		return false;
+	}
+	const char *failure = command_failure(arena, &request, &result);
+	if (failure)
+		return side_fail(engine, side, failure);
+	if (!side_output_check(engine, side, &result))
+		return false;
+	*ret_sample = (struct run_sample){
+	    .wall_ns = (uint64_t)(1e9 * result.wall_s + 0.5),
+	    .cpu_ns = (uint64_t)(1e9 * result.cpu_s + 0.5),
+	    .flags = result.involuntary_switches ? PAIR_PREEMPTED : 0,
+	};
+	if (workload->metric_pattern && !extract_number(workload->metric_pattern, result.out, &ret_sample->value, NULL, NULL) &&
+	    !extract_number(workload->metric_pattern, result.err, &ret_sample->value, NULL, NULL))
+		return side_fail(engine, side, arena_printf(arena, "nothing that it prints matches %s with a number above zero",
+		                                            workload->metric_pattern));
+	side->expected_s = fmax(side->expected_s, result.wall_s);
+	measurement->measured_s += result.wall_s;
+	return true;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------------- */
+
+static void pair_keep(struct engine *engine, const struct pair *pair)
+{
+	struct session *session = engine->session;
+	list_push(&session->arena, &engine->measurement->pairs, *pair);
+	if (!engine->sink || !engine->sink->put || engine->sink_failed)
+		return;
+	struct err trouble = ERR_INIT;
+	if (engine->sink->put(engine->sink->context, pair, &trouble) != ST_OK) {
+		engine->sink_failed = true;
+		session_note(session, "samples", "the samples of this measurement are not stored: %s", trouble.text);
+	}
+}
+
+static void engine_tick(struct engine *engine)
+{
+	double now = proc_now();
+	if (now - engine->ticked < 0.05)
+		return;
+	engine->ticked = now;
+	double elapsed = now - engine->started, budget = engine->measurement->plan.budget_s;
+	session_progress(engine->session, "measuring", elapsed, budget, fmax(budget - elapsed, 0));
+}
+
+/* Takes one pair and looks whether it decides. */
+static void engine_pair(struct engine *engine)
+{
+	struct measurement *measurement = engine->measurement;
+	unsigned first = rng_coin(&engine->rng) ? CANDIDATE : BASELINE;
+	struct run_sample samples[2];
+	arena_release(&engine->pair_arena);
+	engine_tick(engine);
+	for (unsigned i = 0; i < 2; i++)
+		if (!side_run(engine, &engine->sides[first ^ i], &samples[first ^ i]))
+			return;
+	struct pair pair = {
+	    .block = measurement->blocks,
+	    .candidate_first = first == CANDIDATE,
+	    .iterations = 1,
+	    .baseline_ns = samples[BASELINE].wall_ns,
+	    .candidate_ns = samples[CANDIDATE].wall_ns,
+	    .baseline_flags = samples[BASELINE].flags,
+	    .candidate_flags = samples[CANDIDATE].flags,
+	    .metric = measurement->plan.metric,
+	    .baseline_cpu_ns = samples[BASELINE].cpu_ns,
+	    .candidate_cpu_ns = samples[CANDIDATE].cpu_ns,
+	    .baseline_value = samples[BASELINE].value,
+	    .candidate_value = samples[CANDIDATE].value,
+	};
+	pair_keep(engine, &pair);
+	measurement->blocks++;
+	struct pair_list one = {.at = &pair, .count = 1};
+	double ratio, low, high;
+	pairs_block_ratios(&one, false, &ratio);
+	if (!cseq_add(&engine->cseq, ratio)) {
+		engine->done = true;
+		err_set(engine->err, ST_SYSTEM, "out of memory while measuring: close other programs");
+		return;
+	}
+	cseq_interval(&engine->cseq, &low, &high);
+	if (stat_decide(low, high, engine->margin) != DECISION_OPEN &&
+	    pairs_stationary(&measurement->pairs, measurement->plan.alpha))
+		engine_stop(engine, STOP_DECIDED);
+	else if (*engine->session->interrupted)
+		engine_stop(engine, STOP_INTERRUPTED);
+	else if (proc_now() >= engine->deadline)
+		engine_stop(engine, STOP_BUDGET);
+}
+
+enum status measure_command(struct session *session, const struct variant *baseline, const struct variant *candidate,
+                            const struct plan *plan, const struct sample_sink *sink,
+                            struct measurement *ret_measurement, struct err *err)
+{
+	struct err local = ERR_INIT;
+	*ret_measurement = (struct measurement){.plan = *plan, .stop = STOP_BUDGET, .iterations = 1};
+	struct measurement *measurement = ret_measurement;
+	if (plan->cpu == CPU_CHOOSE)
+		measurement->plan.cpu = host_cpu_choose();
+	struct engine engine = {
+	    .session = session,
+	    .sink = sink,
+	    .measurement = measurement,
+	    .sides = {[BASELINE] = {.name = "baseline", .variant = baseline},
+	              [CANDIDATE] = {.name = "candidate", .variant = candidate}},
+	    .started = proc_now(),
+	    .margin = log1p(plan->margin),
+	    .err = &local,
+	};
+	engine.deadline = engine.started + plan->budget_s;
+	arena_init(&engine.pair_arena);
+	rng_seed(&engine.rng, plan->seed);
+	cseq_init(&engine.cseq, plan->alpha);
+	struct host_affinity affinity;
+	host_cpu_leave(measurement->plan.cpu, &affinity);
+	while (!engine.done)
+		engine_pair(&engine);
+	host_cpu_return(&affinity);
+	measurement->elapsed_s = proc_now() - engine.started;
+	measurement->stationary = pairs_stationary(&measurement->pairs, plan->alpha);
+	cseq_release(&engine.cseq);
+	arena_release(&engine.pair_arena);
+	return local.code == ST_OK ? ST_OK : err_set(err, local.code, "%s", local.text);
+}
