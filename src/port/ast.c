@@ -293,6 +293,33 @@ static bool raw_next(struct raw *raw)
 	return true;
 }
 
+/* How many bytes from here are of no meaning to raw_skip_line(). */
+static size_t plain_size(const char *at, const char *end)
+{
+	const char *from = at;
+	while (at < end && *at != '\n' && *at != '\\' && *at != '/' && *at != '"' && *at != '\'')
+		at++;
+	return (size_t)(at - from);
+}
+
+/* To the line's end, or to the end of the block comment that runs over it. */
+static void raw_skip_line(struct raw *raw)
+{
+	while (raw->at < raw->end && *raw->at != '\n') {
+		raw->at += plain_size(raw->at, raw->end);
+		if (raw->at >= raw->end || *raw->at == '\n')
+			return;
+		if (*raw->at == '\\')
+			raw->at += splice_size(raw->at, raw->end) ? splice_size(raw->at, raw->end) : 1;
+		else if (*raw->at == '/' && raw->at + 1 < raw->end && (raw->at[1] == '/' || raw->at[1] == '*'))
+			raw_skip_comment(raw);
+		else if (*raw->at == '"' || *raw->at == '\'')
+			raw_quoted(raw);
+		else
+			raw->at++;
+	}
+}
+
 static bool raw_is(const struct raw *raw, const char *text)
 {
 	return raw->size == strlen(text) && memcmp(raw->token, text, raw->size) == 0;
@@ -1428,41 +1455,53 @@ static void directives_read(struct unit *unit, struct file *file)
 	struct skipped skipped = skipped_of(unit, file);
 	struct raw raw = {.at = file->text, .end = file->text + file->size};
 	size_t open = SIZE_MAX; /* the innermost branch */
-	bool line_starts = true;
 	unsigned line = 1;
 	const char *counted = file->text;
 	while (raw_next(&raw)) {
-		bool directive = line_starts && raw_is(&raw, "#");
-		line_starts = raw.kind == RAW_NEWLINE;
-		if (!directive)
+		/* Only the first token of a line is looked at. */
+		if (raw.kind == RAW_NEWLINE)
 			continue;
+		if (!raw_is(&raw, "#")) {
+			if (raw.kind == RAW_QUOTED)
+				raw.at = raw.token;
+			raw_skip_line(&raw);
+			continue;
+		}
 		const char *hash = raw.token;
 		for (; counted < hash; counted++)
 			line += *counted == '\n';
 		size_t offset = (size_t)(hash - file->text);
 		if (!raw_next(&raw) || raw.kind != RAW_WORD) {
-			line_starts = raw.kind == RAW_NEWLINE;
+			if (raw.kind != RAW_NEWLINE)
+				raw_skip_line(&raw);
 			continue;
 		}
 		if (raw_is(&raw, "undef")) {
 			if (!is_skipped(&skipped, offset))
 				undef_read(unit, file, &raw);
+			if (raw.kind != RAW_NEWLINE)
+				raw_skip_line(&raw);
 			continue;
 		}
 		bool opens = raw_is(&raw, "if") || raw_is(&raw, "ifdef") || raw_is(&raw, "ifndef");
 		bool ends = raw_is(&raw, "endif");
 		bool turns = raw_is(&raw, "elif") || raw_is(&raw, "elifdef") || raw_is(&raw, "elifndef") || raw_is(&raw, "else");
-		if (!opens && !ends && !turns)
+		if (!opens && !ends && !turns) {
+			raw_skip_line(&raw);
 			continue;
+		}
 		struct ast_branch branch = {.directive = arena_strndup(arena, raw.token, raw.size), .next = SIZE_MAX,
 		                            .parent = open};
 		if (turns || ends) {
-			if (open == SIZE_MAX)
-				continue; /* unbalanced: the front end says so */
+			if (open == SIZE_MAX) { /* unbalanced: the front end says so */
+				raw_skip_line(&raw);
+				continue;
+			}
 			branch_close(unit, file, &skipped, open, offset, line);
 			branch.parent = branches->at[open].parent;
 			if (ends) {
 				open = branch.parent;
+				raw_skip_line(&raw);
 				continue;
 			}
 			branches->at[open].next = branches->count;
@@ -1470,7 +1509,6 @@ static void directives_read(struct unit *unit, struct file *file)
 		branch.range = (struct ast_range){.file = file->path, .line = line, .column = 1, .offset = offset, .in_tree = true};
 		branch.condition = rest_of_directive(unit, &raw);
 		branch.body = (size_t)(raw.at - file->text);
-		line_starts = true;
 		open = branches->count;
 		list_push(arena, branches, branch);
 	}
