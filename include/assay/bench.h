@@ -53,7 +53,8 @@ struct assay_workload {
 	void *(*setup)(struct assay_bench *bench);
 	/* Does the work `iterations` times. */
 	void (*run)(void *state, uint64_t iterations);
-	/* Hands over, by assay_output(), everything that the work produced. Called after at least one run(). */
+	/* Hands over, by assay_output(), everything that the work produced. Called after the first iteration and once more
+	 * some iterations later: what is wrong only then is wrong too. */
 	void (*output)(void *state, struct assay_bench *bench);
 	/* Optional: runs the code on edge inputs (empty, one element, unaligned, longest, malformed) and hands over what it
 	 * produced by assay_output(). Never timed. */

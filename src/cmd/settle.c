@@ -648,7 +648,7 @@ static enum status trial_outputs(struct ladder *ladder, const struct site *site,
 		break;
 	case OUTPUTS_NOT_REPEATABLE:
 		trial_settle(ladder, trial, RUNG_OUTPUTS, VERDICT_FAILED, started,
-		             arena_printf(arena, "the baseline's results differ from its own, so none can be compared: %s",
+		             arena_printf(arena, "the results differ from run to run, so none can be compared: %s",
 		                          result.text));
 		break;
 	case OUTPUTS_NONE:

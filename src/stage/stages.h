@@ -115,7 +115,7 @@ enum outputs_verdict {
 	OUTPUTS_DIFFER,            /* `text` names the first record and byte that differ */
 	OUTPUTS_CANDIDATE_FAILED,  /* it crashed, hung, or said that it failed; `text` has its last lines */
 	OUTPUTS_BASELINE_FAILED,
-	OUTPUTS_NOT_REPEATABLE,    /* the baseline differs from itself: nothing can be concluded */
+	OUTPUTS_NOT_REPEATABLE,    /* the baseline differs from itself, or the candidate once and not again: nothing follows */
 	OUTPUTS_NONE,              /* the workload declares no output to compare */
 };
 struct outputs_result {

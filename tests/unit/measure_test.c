@@ -27,15 +27,31 @@ static const char *folder;
 
 /* What the programs are made of: one driver, switched by -D. */
 static const char driver[] =
+    "#define _GNU_SOURCE\n"
     "#include <assay/bench.h>\n"
+    "#include <errno.h>\n"
     "#include <stdlib.h>\n"
     "#include <stdio.h>\n"
     "#include <string.h>\n"
     "#include <unistd.h>\n"
     "#ifndef BAD\n#define BAD 0\n#endif\n"
     "enum { GOOD, CRASH, HANG, SAYS_FAIL, OTHER_BYTE, OTHER_SIZE, ONE_LESS, ONE_MORE, OTHER_LABEL, RANDOM, NO_OUTPUT,\n"
-    "       CRASH_IN_SETUP, HANG_IN_SETUP, CRASH_AT_END, WRITES_TO_4, HANG_LATER, CRASH_LATER };\n"
+    "       CRASH_IN_SETUP, HANG_IN_SETUP, CRASH_AT_END, WRITES_TO_4, HANG_LATER, CRASH_LATER, WRONG_LATER,\n"
+    "       OTHER_ONCE, RANDOM_LATER };\n"
     "struct state { unsigned char data[100000]; uint64_t sum; unsigned long calls; };\n"
+    "/* How often the program was started, this time included. */\n"
+    "static long starts(void)\n"
+    "{\n"
+    "	char path[4096];\n"
+    "	snprintf(path, sizeof path, \"%s.starts\", program_invocation_name);\n"
+    "	FILE *file = fopen(path, \"a\");\n"
+    "	if (!file) abort();\n"
+    "	fputc('x', file);\n"
+    "	fflush(file);\n"
+    "	long count = ftell(file);\n"
+    "	fclose(file);\n"
+    "	return count;\n"
+    "}\n"
     "static void *setup(struct assay_bench *b)\n"
     "{\n"
     "	struct state *s = calloc(1, sizeof *s);\n"
@@ -44,6 +60,8 @@ static const char driver[] =
     "	if (BAD == CRASH_IN_SETUP) abort();\n"
     "	if (BAD == HANG_IN_SETUP) pause();\n"
     "	assay_fill_text(b, s->data, size);\n"
+    "	if (BAD == OTHER_ONCE && starts() == 1) s->data[5] ^= 1;\n"
+    "	if (BAD == RANDOM_LATER && starts() > 3) s->data[5] = (unsigned char)(getpid() & 255);\n"
     "	assay_bytes_per_iteration(b, size);\n"
     "	return s;\n"
     "}\n"
@@ -54,6 +72,7 @@ static const char driver[] =
     "	if (BAD == CRASH || (BAD == CRASH_LATER && s->calls > 12)) { fputs(\"about to crash\\n\", stderr); abort(); }\n"
     "	if (BAD == HANG || (BAD == HANG_LATER && s->calls > 12)) for (;;) pause();\n"
     "	if (BAD == SAYS_FAIL) assay_fail(0, \"the frame is broken\");\n"
+    "	if (BAD == WRONG_LATER && s->calls > 1) return;\n"
     "	for (uint64_t i = 0; i < n; i++)\n"
     "		for (int k = 0; k < 1000; k++) { s->sum = s->sum * 31 + s->data[k]; assay_keep(s); }\n"
     "}\n"
@@ -280,9 +299,12 @@ static void outputs_table(void **state)
 	    {"GOOD", "GOOD", OUTPUTS_EQUAL, ""},
 	    {"GOOD", "OTHER_BYTE", OUTPUTS_DIFFER, "record 2 \"frame\" differs at byte 70000 of 100000"},
 	    {"GOOD", "OTHER_SIZE", OUTPUTS_DIFFER, "record 2 \"frame\" has 99999 bytes, the baseline has 100000"},
-	    {"GOOD", "ONE_LESS", OUTPUTS_DIFFER, "record 3 \"empty\" is missing"},
-	    {"GOOD", "ONE_MORE", OUTPUTS_DIFFER, "record 4 \"more\" is one more than the baseline has"},
+	    {"GOOD", "ONE_LESS", OUTPUTS_DIFFER, "record 5 \"empty\" is missing"},
+	    {"GOOD", "ONE_MORE", OUTPUTS_DIFFER, "record 6 \"more\" is one more than the baseline has"},
 	    {"GOOD", "OTHER_LABEL", OUTPUTS_DIFFER, "record 2 is \"frames\", the baseline has \"frame\""},
+	    {"GOOD", "WRONG_LATER", OUTPUTS_DIFFER, "record 3 \"after 8 iterations: sum\" differs"},
+	    {"GOOD", "OTHER_ONCE", OUTPUTS_NOT_REPEATABLE, "the candidate differed once, but not again: record 1 \"sum\""},
+	    {"RANDOM_LATER", "OTHER_BYTE", OUTPUTS_NOT_REPEATABLE, "the baseline against itself: record 1 \"sum\""},
 	    {"GOOD", "CRASH", OUTPUTS_CANDIDATE_FAILED, "killed by SIGABRT: about to crash"},
 	    {"GOOD", "SAYS_FAIL", OUTPUTS_CANDIDATE_FAILED, "exit status 3: the frame is broken"},
 	    {"GOOD", "CRASH_AT_END", OUTPUTS_CANDIDATE_FAILED, "killed by SIGABRT"},
@@ -296,8 +318,8 @@ static void outputs_table(void **state)
 		assert_int_equal(result.verdict, table[i].verdict);
 		HAS(result.text, table[i].says);
 		if (result.verdict == OUTPUTS_EQUAL) {
-			assert_int_equal(result.records, 3);
-			assert_int_equal(result.bytes, 100008);
+			assert_int_equal(result.records, 5);
+			assert_int_equal(result.bytes, 200016);
 		}
 	}
 }
