@@ -89,6 +89,7 @@ static const char driver[] =
     "static void edges(void *state, struct assay_bench *b)\n"
     "{\n"
     "	(void)state;\n"
+    "	assay_param(b, \"edge\", \"\");\n"
     "	if (BAD == NO_OUTPUT || BAD == ONE_LESS || BAD == WRITES_TO_4) return;\n"
     "	assay_output(b, \"empty\", \"\", 0);\n"
     "	if (BAD == ONE_MORE) assay_output(b, \"more\", \"x\", 1);\n"
@@ -201,7 +202,11 @@ static void runtime_says_what_is_wrong(void **state)
 	    {"--param size=99999999999999999999 --outputs", "is not a whole number", 3},
 	    {"--param size=-1 --outputs", "is not a whole number", 3},
 	    {"--param size=1M --outputs", "size 1048576 is too large", 3},
-	    {"--param siz=5 --count 1", "parameter siz is given, but the workload never asks for it", 0},
+	    {"--param siz=5 --count 1", "parameter siz is given, but the workload never asks for it", 3},
+	    {"--param siz=5 --outputs", "parameter siz is given, but the workload never asks for it", 3},
+	    {"--param size=5 --param siz=5 --serve", "parameter siz is given, but the workload never asks for it", 3},
+	    {"--param siz=5 --describe", "parameter siz is given, but the workload never asks for it", 3},
+	    {"--param edge=5 --count 1", "parameter edge is given, but the workload never asks for it", 3},
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
 		struct proc_result result = program_run(session, good, table[i].words);
@@ -210,6 +215,8 @@ static void runtime_says_what_is_wrong(void **state)
 		HAS(result.err, table[i].says);
 	}
 	HAS(program_run(session, good, "--param size=2K --describe").out, "bytes_per_iteration 2048\noutput yes\nedges yes\n");
+	struct proc_result asked_in_edges = program_run(session, good, "--param edge=5 --outputs");
+	assert_true(proc_ok(&asked_in_edges));
 	HAS(program_run(session, good, "--time").out, "ns per iteration");
 }
 
