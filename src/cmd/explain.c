@@ -36,7 +36,7 @@ static void patterns_list(FILE *out, const struct term_options *options)
 	arena_init(&arena);
 	for (size_t i = 0; i < pattern_registry_count; i++) {
 		const struct pattern *pattern = pattern_registry[i].pattern;
-		term_paragraph(out, arena_printf(&arena, "%s  %-22s", pattern->id, pattern->slug), pattern->title, options);
+		term_paragraph(out, arena_printf(&arena, "%s  %-23s ", pattern->id, pattern->slug), pattern->title, options);
 	}
 	arena_release(&arena);
 }
