@@ -276,6 +276,8 @@ static void array_look(struct sharing *sharing, struct ast_node *site, struct as
 	struct ast_node *array = (base->kind == AST_REF || base->kind == AST_MEMBER) ? base->decl : NULL;
 	if (!array || !array->range.in_tree)
 		return; /* a set of CPUs, as the system's headers have it */
+	if (plain && array->kind == AST_PARAM)
+		return; /* a table that is filled for a caller */
 	for (size_t i = 0; i < sharing->arrays.count; i++)
 		if (sharing->arrays.at[i] == array)
 			return;
@@ -1166,5 +1168,19 @@ int pin_to(int cpu)
 	for (int i = 0; i < 2; i++)
 		CPU_SET(cpu + i, &set);
 	return sched_setaffinity(0, sizeof set, &set);
+}
+#endif
+
+#if 0 /* assay example: lookalike a table that is filled for a caller */
+#include <stdio.h>
+void loads_read(FILE *file, double *loads, unsigned count)
+{
+	char line[256];
+	while (fgets(line, sizeof line, file)) {
+		unsigned cpu;
+		double load;
+		if (sscanf(line, "cpu%u %lf", &cpu, &load) == 2 && cpu < count)
+			loads[cpu] = load;
+	}
 }
 #endif
