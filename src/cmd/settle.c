@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "port/proc.h"
+#include "port/tree.h"
 #include "stage/stages.h"
 
 #include <stdio.h>
@@ -44,6 +45,7 @@ struct ladder {
 	struct baseline_list baselines;
 	struct control_list controls;
 	unsigned trial_count;
+	double trial_alpha; /* of the next trials: the options' alpha, divided by how many share it */
 };
 
 /* A hypothesis at one workload and configuration: the rungs that don't depend on parameters. */
@@ -139,6 +141,8 @@ static const char *trial_repeat(struct ladder *ladder, const struct trial *trial
 		text = arena_printf(arena, "%s --workload %s", text, shell_quote(arena, workload->name));
 	if (!own && workload && workload->run && !workload->metric_asked && trial->metric != METRIC_TIME)
 		text = arena_printf(arena, "%s --metric %s", text, trial->metric == METRIC_CPU ? "cpu" : "wall");
+	if (!own && !workload && project->compile_commands)
+		text = arena_printf(arena, "%s -p %s", text, shell_quote(arena, path_dir(arena, project->compile_commands)));
 	if (!own && trial->params.count)
 		text = arena_printf(arena, "%s %s", text, params_text(arena, &trial->params, "--param "));
 	const char *matrix = trial->config.flags[0]
@@ -147,7 +151,7 @@ static const char *trial_repeat(struct ladder *ladder, const struct trial *trial
 	if (trial->config.cc[0])
 		text = arena_printf(arena, "%s --matrix %s", text, shell_quote(arena, matrix));
 	text = arena_printf(arena, "%s --margin %s --alpha %s --budget %gs --seed %llu", text,
-	                    percent_text(arena, options->margin), percent_text(arena, options->alpha), options->budget_s,
+	                    percent_text(arena, options->margin), percent_text(arena, ladder->trial_alpha), options->budget_s,
 	                    (unsigned long long)options->seed);
 	if (options->layouts >= 2 && !(workload && workload->run))
 		text = arena_printf(arena, "%s --layouts %u", text, options->layouts);
@@ -249,19 +253,40 @@ static enum status baseline_link(struct ladder *ladder, struct baseline *baselin
 	return status;
 }
 
-/* Does some unit of the baseline read one of the files? No files: the change concerns every unit. */
-static bool baseline_reads(const struct baseline *baseline, const struct string_list *files)
+static bool baseline_reads_file(const struct baseline *baseline, const char *file)
 {
-	if (files->count == 0)
-		return true;
 	for (size_t i = 0; i < baseline->variant.units.count; i++) {
 		const struct string_list *depends = &baseline->variant.units.at[i].depends;
 		for (size_t k = 0; k < depends->count; k++)
-			for (size_t f = 0; f < files->count; f++)
-				if (strcmp(depends->at[k], files->at[f]) == 0)
-					return true;
+			if (strcmp(depends->at[k], file) == 0)
+				return true;
 	}
 	return false;
+}
+
+/* Does some unit of the baseline read one of the files? No files: the change concerns every unit. */
+static bool baseline_reads(const struct baseline *baseline, const struct string_list *files)
+{
+	for (size_t f = 0; f < files->count; f++)
+		if (baseline_reads_file(baseline, files->at[f]))
+			return true;
+	return files->count == 0;
+}
+
+/* Of a workload that can't even be preprocessed: could it read one of the files? Its own sources and any header. */
+static bool workload_may_read(const struct workload *workload, const struct string_list *files)
+{
+	for (size_t f = 0; f < files->count; f++) {
+		const char *file = files->at[f];
+		if (!text_ends(file, ".c"))
+			return true;
+		for (size_t i = 0; i < workload->sources.count; i++)
+			if (strcmp(workload->sources.at[i], file) == 0)
+				return true;
+		if (workload->bench && text_ends(workload->bench, path_base(file)))
+			return true;
+	}
+	return files->count == 0;
 }
 
 /* ---- commands ---------------------------------------------------------------------------------------------------- */
@@ -297,6 +322,12 @@ static struct baseline *baseline_with_env(struct arena *arena, const struct base
 	own->variant.env = (struct string_list){0};
 	list_push(arena, &own->variant.env, other);
 	return own;
+}
+
+/* What of the changed files the site is about. */
+static const struct string_list *site_files(const struct site *site, const struct string_list *changed)
+{
+	return site->baseline->workload || !site->baseline->changed ? changed : site->baseline->changed;
 }
 
 /* ---- the rungs of a site --------------------------------------------------------------------------------------- */
@@ -348,11 +379,27 @@ static bool site_built(struct ladder *ladder, struct site *site, const struct st
 		                          "without a/ and b/", what, tree));
 		return false;
 	}
+	if (baseline->units.count == 0 && !ladder->session->run.database) {
+		trial_settle(ladder, trial, RUNG_BUILT, VERDICT_INCONCLUSIVE, started,
+		             arena_printf(arena, "no workload reads %s, and how it is compiled is not known: name a "
+		                          "compile_commands.json with -p", what));
+		return false;
+	}
 	if (baseline->units.count == 0) {
 		trial_settle(ladder, trial, RUNG_BUILT, VERDICT_NOT_BUILT, started,
 		             arena_printf(arena, "no compile command and no workload reads %s", what));
 		return false;
 	}
+	/* Two sides that run different work say nothing about the code that they run. */
+	const struct workload *workload = site->baseline->workload;
+	for (size_t i = 0; workload && workload->bench && workload->sources.count && i < changed->count; i++)
+		if (text_equal(path_under(path_clean(arena, path_join(arena, ladder->session->project.dir, workload->bench)), tree),
+		               changed->at[i])) {
+			trial_settle(ladder, trial, RUNG_BUILT, VERDICT_FAILED, started,
+			             arena_printf(arena, "the patch changes the workload's driver %s, so the two sides would run different "
+			                          "work: leave it out of the patch", workload->bench));
+			return false;
+		}
 	if (changed->count)
 		trial_step(ladder, trial, RUNG_BUILT, STEP_PASSED, started, read_by_text(arena, baseline, changed));
 	else
@@ -369,6 +416,17 @@ static const char *with_finding_evidence(struct arena *arena, const struct hypot
 	return text;
 }
 
+/* "No effect" is about everything that the change reaches: when some of it could not be looked at, it is not said. */
+static void site_settle_equal(struct ladder *ladder, struct site *site, enum rung rung, double started, const char *text)
+{
+	const char *incomplete = site->baseline->variant.incomplete;
+	if (incomplete)
+		trial_settle(ladder, &site->common, rung, VERDICT_INCONCLUSIVE, started,
+		             arena_printf(ladder_arena(ladder), "%s, but not all of it was looked at: %s", text, incomplete));
+	else
+		trial_settle(ladder, &site->common, rung, VERDICT_NO_EFFECT, started, text);
+}
+
 static enum status site_tokens(struct ladder *ladder, struct site *site, const struct string_list *changed,
                                struct err *err)
 {
@@ -376,7 +434,7 @@ static enum status site_tokens(struct ladder *ladder, struct site *site, const s
 	struct trial *trial = &site->common;
 	struct variant *candidate = &site->candidate;
 	double started = proc_now();
-	enum status status = build_prepare(ladder->session, site->hypothesis, site->baseline->workload, changed,
+	enum status status = build_prepare(ladder->session, site->hypothesis, site->baseline->workload, site_files(site, changed),
 	                                   &site->baseline->config, candidate, err);
 	if (status != ST_OK)
 		return status;
@@ -408,12 +466,12 @@ static enum status site_tokens(struct ladder *ladder, struct site *site, const s
 		trial_step(ladder, trial, RUNG_TOKENS, STEP_PASSED, started,
 		           "same tokens; the compile command differs, so the code may");
 	else
-		trial_settle(ladder, trial, RUNG_TOKENS, VERDICT_NO_EFFECT, started,
-		             with_finding_evidence(arena, site->hypothesis,
-		                                   arena_printf(arena,
-		                                                "nothing changed: the same %llu preprocessed tokens in %u unit%s",
-		                                                trial->tokens.tokens, trial->tokens.units,
-		                                                trial->tokens.units == 1 ? "" : "s")));
+		site_settle_equal(ladder, site, RUNG_TOKENS, started,
+		                  with_finding_evidence(arena, site->hypothesis,
+		                                        arena_printf(arena,
+		                                                     "nothing changed: the same %llu preprocessed tokens in %u unit%s",
+		                                                     trial->tokens.tokens, trial->tokens.units,
+		                                                     trial->tokens.units == 1 ? "" : "s")));
 	return ST_OK;
 }
 
@@ -436,6 +494,28 @@ static const char *code_text(struct arena *arena, const struct code_difference *
 	if (code->records.count)
 		text = arena_printf(arena, "%s; layout: %s %s", text, code->records.at[0].name, code->records.at[0].what);
 	return text;
+}
+
+/* False also where there is no program: units of the database are not linked. */
+static enum status site_programs_equal(struct ladder *ladder, struct site *site, bool *ret_equal, struct err *err)
+{
+	struct arena *arena = ladder_arena(ladder);
+	*ret_equal = false;
+	if (!site->baseline->workload)
+		return ST_OK;
+	enum status status = baseline_link(ladder, site->baseline, err);
+	if (status == ST_OK && !site->baseline->variant.failure)
+		status = build_link(ladder->session, &site->candidate, err);
+	if (status != ST_OK || site->baseline->variant.failure || site->candidate.failure)
+		return status;
+	const char *programs[2] = {site->baseline->variant.program, site->candidate.program};
+	const char *texts[2] = {NULL, NULL};
+	size_t sizes[2] = {0, 0};
+	for (int i = 0; i < 2 && status == ST_OK; i++)
+		status = file_read(arena, programs[i], &texts[i], &sizes[i], err);
+	if (status == ST_OK)
+		*ret_equal = sizes[0] == sizes[1] && memcmp(texts[0], texts[1], sizes[0]) == 0;
+	return status;
 }
 
 static enum status site_code(struct ladder *ladder, struct site *site, struct err *err)
@@ -467,14 +547,30 @@ static enum status site_code(struct ladder *ladder, struct site *site, struct er
 	status = compare_code(ladder->session, &site->baseline->variant, candidate, &trial->code, err);
 	if (status != ST_OK)
 		return status;
-	if (trial->code.differ)
+	const char *same = arena_printf(arena, "same machine code: %u functions in %u unit%s under %s %s",
+	                                trial->code.functions, trial->code.units, trial->code.units == 1 ? "" : "s",
+	                                trial->config.cc,
+	                                trial->config.flags[0] ? trial->config.flags : "with the project's own flags");
+	enum candidate_kind kind = site->hypothesis->kind;
+	if (trial->code.differ) {
 		trial_step(ladder, trial, RUNG_CODE, STEP_PASSED, started, code_text(arena, &trial->code));
+		return ST_OK;
+	}
+	if (kind != CANDIDATE_FLAGS && kind != CANDIDATE_CC) {
+		site_settle_equal(ladder, site, RUNG_CODE, started, same);
+		return ST_OK;
+	}
+	/* Flags and compilers act at the link too (-static, -ffast-math's start-up code): the programs must be equal. */
+	bool equal = false;
+	status = site_programs_equal(ladder, site, &equal, err);
+	if (status != ST_OK)
+		return status;
+	if (equal)
+		site_settle_equal(ladder, site, RUNG_CODE, started,
+		                  arena_printf(arena, "%s, and the same linked program, byte for byte", same));
 	else
-		trial_settle(ladder, trial, RUNG_CODE, VERDICT_NO_EFFECT, started,
-		             arena_printf(arena, "same machine code: %u functions in %u unit%s under %s %s",
-		                          trial->code.functions, trial->code.units, trial->code.units == 1 ? "" : "s",
-		                          trial->config.cc,
-		                          trial->config.flags[0] ? trial->config.flags : "with the project's own flags"));
+		trial_step(ladder, trial, RUNG_CODE, STEP_PASSED, started,
+		           arena_printf(arena, "%s, but it may be linked otherwise", same));
 	return ST_OK;
 }
 
@@ -485,12 +581,18 @@ static enum status site_intent(struct ladder *ladder, struct site *site, struct 
 	const char *reason = site->hypothesis->deliberate;
 	if (!reason && site->hypothesis->finding)
 		reason = site->hypothesis->finding->deliberate;
+	bool decided = reason != NULL;
 	if (!reason) {
 		enum status status = intent_find(ladder->session, site->hypothesis, &reason, err);
 		if (status != ST_OK)
 			return status;
 	}
-	if (reason)
+	if (reason && !decided && !site->hypothesis->finding)
+		/* A comment can't answer for a change that somebody asked about by name: it is quoted, and the climb goes on. */
+		trial_step(ladder, trial, RUNG_INTENT, STEP_PASSED, started,
+		           arena_printf(ladder_arena(ladder), "asked for by name, so settled all the same; beside it stands: %s",
+		                        reason));
+	else if (reason)
 		trial_settle(ladder, trial, RUNG_INTENT, VERDICT_DELIBERATE, started, reason);
 	else
 		trial_step(ladder, trial, RUNG_INTENT, STEP_PASSED, started, "nothing beside the change says that it is deliberate");
@@ -530,7 +632,8 @@ static bool site_goes_on(struct ladder *ladder, const struct site *site, enum ru
 	const struct trial *trial = &site->common;
 	if (ladder_interrupted(ladder))
 		return false;
-	if (trial->verdict == VERDICT_FAILED || trial->verdict == VERDICT_NOT_BUILT)
+	if (trial->verdict == VERDICT_FAILED || trial->verdict == VERDICT_NOT_BUILT ||
+	    (trial->verdict == VERDICT_INCONCLUSIVE && trial->rung == RUNG_BUILT))
 		return false;
 	if (trial->verdict != VERDICT_NONE && !ladder->options->measure_anyway)
 		return false;
@@ -538,12 +641,13 @@ static bool site_goes_on(struct ladder *ladder, const struct site *site, enum ru
 }
 
 /* Climbs as far as parameters don't matter. */
-static enum status site_climb(struct ladder *ladder, struct site *site, const struct string_list *changed,
+static enum status site_climb(struct ladder *ladder, struct site *site, const struct string_list *all_changed,
                               struct err *err)
 {
 	double started = proc_now();
 	struct err trouble = ERR_INIT;
 	enum status status = ST_OK;
+	const struct string_list *changed = site_files(site, all_changed);
 	bool command = site->baseline->workload && site->baseline->workload->run;
 	enum rung rung = command ? RUNG_INTENT : RUNG_TOKENS;
 	if (command && site_command_built(ladder, site, &trouble) != ST_OK)
@@ -608,12 +712,25 @@ static enum status trial_reach(struct ladder *ladder, const struct site *site, s
 		trial_step(ladder, trial, RUNG_REACH, STEP_SKIPPED, started, result.text);
 		break;
 	case REACH_NOT_REACHED:
-	case REACH_CANNOT_MATTER:
 		trial_settle(ladder, trial, RUNG_REACH, VERDICT_NOT_REACHED, started, result.text);
+		*ret_go_on = ladder->options->measure_anyway;
+		break;
+	case REACH_CANNOT_MATTER:
+		/* The code does run; its share bounds what the change can do to within the margin. */
+		trial_settle(ladder, trial, RUNG_REACH, VERDICT_NO_EFFECT, started, result.text);
 		*ret_go_on = ladder->options->measure_anyway;
 		break;
 	}
 	return ST_OK;
+}
+
+/* Nothing can be measured honestly; a verdict that an earlier rung reached stands all the same. */
+static void trial_incomparable(struct ladder *ladder, struct trial *trial, double started, const char *text)
+{
+	if (trial->verdict == VERDICT_NONE)
+		trial_settle(ladder, trial, RUNG_OUTPUTS, VERDICT_FAILED, started, text);
+	else
+		trial_step(ladder, trial, RUNG_OUTPUTS, STEP_SKIPPED, started, text);
 }
 
 static enum status trial_outputs(struct ladder *ladder, const struct site *site, struct trial *trial, bool *ret_go_on,
@@ -647,14 +764,14 @@ static enum status trial_outputs(struct ladder *ladder, const struct site *site,
 		             arena_printf(arena, "the workload fails on the baseline: %s", result.text));
 		break;
 	case OUTPUTS_NOT_REPEATABLE:
-		trial_settle(ladder, trial, RUNG_OUTPUTS, VERDICT_FAILED, started,
-		             arena_printf(arena, "the results differ from run to run, so none can be compared: %s",
-		                          result.text));
+		trial_incomparable(ladder, trial, started,
+		                   arena_printf(arena, "the baseline's results differ from its own, so none can be compared: %s",
+		                                result.text));
 		break;
 	case OUTPUTS_NONE:
-		trial_settle(ladder, trial, RUNG_OUTPUTS, VERDICT_FAILED, started,
-		             "the workload hands over no results, so a wrong candidate would look fast: call assay_output() in "
-		             "its output()");
+		trial_incomparable(ladder, trial, started,
+		                   "the workload hands over no results, so a wrong candidate would look fast: call assay_output() "
+		                   "in its output()");
 		break;
 	}
 	return ST_OK;
@@ -812,15 +929,17 @@ static enum status trial_climb(struct ladder *ladder, const struct site *site, s
 		return ST_OK;
 	double started = proc_now();
 	enum rung rung = RUNG_REACH;
-	status = trial_reach(ladder, site, trial, alpha, &go_on, &trouble);
-	if (status == ST_OK && (!go_on || trial_stops_before(ladder, trial, RUNG_OUTPUTS)))
+	bool to_time = true;
+	status = trial_reach(ladder, site, trial, alpha, &to_time, &trouble);
+	/* Results are compared whatever reach says: what is rarely run, or by edge inputs only, can still be wrong. */
+	if (status == ST_OK && trial_stops_before(ladder, trial, RUNG_OUTPUTS))
 		return ST_OK;
 	if (status == ST_OK) {
 		started = proc_now();
 		rung = RUNG_OUTPUTS;
 		status = trial_outputs(ladder, site, trial, &go_on, &trouble);
 	}
-	if (status == ST_OK && go_on && !trial_stops_before(ladder, trial, RUNG_TIME)) {
+	if (status == ST_OK && go_on && to_time && !trial_stops_before(ladder, trial, RUNG_TIME)) {
 		started = proc_now();
 		rung = RUNG_TIME;
 		status = trial_time(ladder, site, trial, alpha, &trouble);
@@ -928,11 +1047,22 @@ static void commands_find(struct ladder *ladder, const struct hypothesis *hypoth
 	}
 }
 
-/* Where the hypothesis can be looked at: the workloads that read what it changes, else the database's units; and
- * commands, which read nobody knows what. */
+/* Files that a compiler could read: documents and scripts of a patch change no program. */
+static bool is_code(const char *file)
+{
+	static const char *const endings[] = {".c", ".h", ".S", ".s", ".inc", ".def", ".y", ".l", ".asm", ".cc", ".cpp", ".hpp"};
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+		if (text_ends(file, endings[i]))
+			return true;
+	return false;
+}
+
+/* Where the hypothesis can be looked at: the workloads that read what it changes, and the database's units for those of
+ * its files that no workload reads. A patch is "no effect" only when all of it was looked at. */
 static enum status sites_find(struct ladder *ladder, const struct hypothesis *hypothesis,
                               const struct string_list *changed, struct site_list *sites, struct err *err)
 {
+	struct arena *arena = ladder_arena(ladder);
 	const struct workload_list *workloads = &ladder->session->project.workloads;
 	struct workload_list commands = {0};
 	bool env = hypothesis->kind == CANDIDATE_ENV;
@@ -940,7 +1070,7 @@ static enum status sites_find(struct ladder *ladder, const struct hypothesis *hy
 	for (size_t c = 0; c < ladder->options->configs.count; c++) {
 		const struct build_config *config = &ladder->options->configs.at[c];
 		size_t before = sites->count;
-		struct baseline *broken = NULL;
+		bool *read = arena_alloc(arena, changed->count * sizeof *read);
 		for (size_t w = 0; w < workloads->count; w++) {
 			if (workloads->at[w]->run || !workload_wanted(ladder, hypothesis, workloads->at[w]))
 				continue;
@@ -948,21 +1078,30 @@ static enum status sites_find(struct ladder *ladder, const struct hypothesis *hy
 			enum status status = baseline_get(ladder, workloads->at[w], changed, config, &baseline, err);
 			if (status != ST_OK)
 				return status;
-			if (baseline->variant.failure)
-				broken = baseline;
-			else if (baseline_reads(baseline, changed))
-				site_new(ladder, hypothesis, env ? baseline_with_env(ladder_arena(ladder), baseline, hypothesis) : baseline,
-				         sites);
+			bool broken = baseline->variant.failure != NULL;
+			if (broken ? workload_may_read(workloads->at[w], changed) : baseline_reads(baseline, changed))
+				site_new(ladder, hypothesis, env && !broken ? baseline_with_env(arena, baseline, hypothesis) : baseline, sites);
+			for (size_t f = 0; f < changed->count; f++)
+				read[f] |= !broken && baseline_reads_file(baseline, changed->at[f]);
 		}
-		if (sites->count > before || commands.count)
+		struct string_list *rest = arena_new(arena, struct string_list);
+		for (size_t f = 0; f < changed->count; f++)
+			if (!read[f] && (is_code(changed->at[f]) || sites->count == before))
+				list_push(arena, rest, changed->at[f]);
+		/* A command builds and runs the whole tree, so it answers for what no other workload reads. */
+		if (commands.count || (rest->count == 0 && sites->count > before))
 			continue;
 		struct baseline *database = NULL;
-		enum status status = baseline_get(ladder, NULL, changed, config, &database, err);
+		enum status status = baseline_get(ladder, NULL, rest, config, &database, err);
 		if (status != ST_OK)
 			return status;
-		/* A workload that can't even be preprocessed may be the one that reads the file: its failure is the answer. */
+		/* A broken workload that may read the file is the answer, where the database has none. */
 		bool useless = database->variant.units.count == 0 || database->variant.failure;
-		site_new(ladder, hypothesis, useless && broken ? broken : database, sites);
+		bool answered = false;
+		for (size_t i = before; i < sites->count; i++)
+			answered |= sites->at[i]->baseline->variant.failure != NULL;
+		if (!useless || !answered)
+			site_new(ladder, hypothesis, database, sites);
 	}
 	for (size_t i = 0; i < commands.count; i++) {
 		struct baseline *baseline = NULL;
@@ -972,6 +1111,11 @@ static enum status sites_find(struct ladder *ladder, const struct hypothesis *hy
 		site_new(ladder, hypothesis, env ? baseline_with_env(ladder_arena(ladder), baseline, hypothesis) : baseline, sites);
 	}
 	return ST_OK;
+}
+
+static double options_alpha_share(const struct ladder *ladder, size_t trials)
+{
+	return ladder->options->alpha / (double)(trials ? trials : 1);
 }
 
 static enum status hypothesis_settle(struct ladder *ladder, const struct hypothesis *hypothesis, struct err *err)
@@ -1038,10 +1182,12 @@ static enum status hypothesis_settle(struct ladder *ladder, const struct hypothe
 	}
 
 	size_t measured = planning.list.count;
+	/* Also what the command that repeats one of them says: alone, it must not be easier to decide. */
+	ladder->trial_alpha = options_alpha_share(ladder, measured);
 	for (size_t i = 0; i < measured && status == ST_OK; i++) {
 		const struct planned *planned = &planning.list.at[i];
 		struct trial *trial = trial_begin(ladder, planned->site, &planned->params);
-		status = trial_climb(ladder, planned->site, trial, ladder->options->alpha / (double)measured, err);
+		status = trial_climb(ladder, planned->site, trial, ladder->trial_alpha, err);
 		trial_end(ladder, trial);
 		if (status == ST_OK && ladder_interrupted(ladder))
 			status = err_set(err, ST_INTERRUPTED, "interrupted");
@@ -1070,7 +1216,7 @@ enum status settle_all(struct session *session, const struct settle_options *opt
 {
 	if (options->configs.count == 0)
 		BUG("settle_all without a build configuration");
-	struct ladder ladder = {.session = session, .options = options};
+	struct ladder ladder = {.session = session, .options = options, .trial_alpha = options->alpha};
 	enum status status = ST_OK;
 	for (size_t i = 0; i < session->run.hypotheses.count && status == ST_OK; i++) {
 		const struct hypothesis *hypothesis = session->run.hypotheses.at[i];

@@ -2,7 +2,6 @@
 #include "cmd/cmd.h"
 
 #include "base/text.h"
-#include "port/compdb.h"
 #include "port/host.h"
 #include "port/proc.h"
 #include "port/project.h"
@@ -319,18 +318,7 @@ enum status work_scan(struct work *work, const struct string_list *paths, struct
 
 void work_commands(struct work *work)
 {
-	struct session *session = &work->session;
-	if (!session->project.compile_commands)
-		return;
-	struct string_list problems = {0};
-	struct err trouble = ERR_INIT;
-	if (compdb_read(&session->arena, session->project.compile_commands, &session->commands, &problems, &trouble) != ST_OK) {
-		session_note(session, session->project.compile_commands, "%s; the run goes on without it", trouble.text);
-		return;
-	}
-	session->run.database = true;
-	for (size_t i = 0; i < problems.count; i++)
-		session_note(session, session->project.compile_commands, "%s", problems.at[i]);
+	scan_commands(&work->session);
 }
 
 /* "P02:lib/x.c:f:1f3a" and "lib/x.c:12": the file. */

@@ -56,6 +56,8 @@ struct variant {
 	/* Set when this variant can't be made although the request was sound: the patch doesn't apply, it doesn't
 	 * compile, it doesn't link. Holds the last lines of what the compiler said. A candidate's failure is a verdict. */
 	const char *failure;
+	/* Units of the database that may read the changed files and were not asked: which and why; NULL: all were. */
+	const char *incomplete;
 };
 
 #endif

@@ -672,6 +672,8 @@ static enum status database_units(struct builder *builder, const struct string_l
 	if (count > DATABASE_UNITS_MAX) {
 		session_note(session, asked.at[0], "of %zu compiled files only the nearest %d are asked whether they read it", count,
 		             DATABASE_UNITS_MAX);
+		builder->variant->incomplete = arena_printf(arena, "only the nearest %d of %zu compiled files were asked whether they "
+		                                            "read %s", DATABASE_UNITS_MAX, count, asked.at[0]);
 		count = DATABASE_UNITS_MAX;
 	}
 
@@ -699,7 +701,6 @@ static enum status database_units(struct builder *builder, const struct string_l
 		    .argv = unit.argv, .directory = unit.directory, .stdout_path = answers[i]};
 		names[running++] = name;
 	}
-	/* Which ones fail does not matter here: they are asked again, and then it does. */
 	enum status status =
 	    compilers_run(&asking, requests, running, names, "looking for the units that read it", results, err);
 	if (status != ST_OK)
@@ -707,9 +708,12 @@ static enum status database_units(struct builder *builder, const struct string_l
 	for (size_t i = 0; i < count; i++) {
 		const char *rule = NULL;
 		struct err ignored = ERR_INIT;
-		if (file_read(arena, answers[i], &rule, NULL, &ignored) != ST_OK)
-			continue;
 		const char *name = path_under(near[i].command->file, session->project.tree);
+		if (file_read(arena, answers[i], &rule, NULL, &ignored) != ST_OK || !rule[0]) {
+			if (!builder->variant->incomplete)
+				builder->variant->incomplete = arena_printf(arena, "the compiler can't tell what %s reads", name);
+			continue;
+		}
 		bool known = false, reads = false;
 		for (size_t k = 0; k < builder->variant->units.count; k++)
 			known |= strcmp(builder->variant->units.at[k].source, name) == 0;
