@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { BUSY_TIMEOUT_MS = 5000 };
+enum { BUSY_TIMEOUT_MS = 30000 };
 
 /* Step n brings a file from user_version n to n + 1. Steps are never changed once released, only added. */
 static const char *const migrations[] = {
