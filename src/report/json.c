@@ -286,6 +286,7 @@ static json_t *trial_json(const struct trial *trial)
 	put(object, "layouts", spread_json(&trial->spread));
 	put(object, "alpha", real_json(trial->alpha));
 	put(object, "margin", real_json(trial->margin));
+	put(object, "held_back", json_boolean(trial->held_back));
 	put(object, "p", positive_json(trial->p));
 	put(object, "p_adjusted", positive_json(trial->p_adjusted));
 	put(object, "pairs", count_json(trial->pairs));
@@ -593,6 +594,12 @@ static double get_real_or_missing(const struct reader *reader, const struct plac
                                   double if_missing)
 {
 	return json_object_get(object, key) ? get_real(reader, place, object, key, if_missing) : if_missing;
+}
+
+static bool get_bool_or_missing(const struct reader *reader, const struct place *place, json_t *object, const char *key,
+                                bool if_missing)
+{
+	return json_object_get(object, key) ? get_bool(reader, place, object, key) : if_missing;
 }
 
 static const char *get_text_or_missing(const struct reader *reader, const struct place *place, json_t *object,
@@ -1056,6 +1063,7 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 		.spread = spread_get(reader, place, object),
 		.alpha = get_real(reader, place, object, "alpha", 0),
 		.margin = get_real(reader, place, object, "margin", 0),
+		.held_back = get_bool_or_missing(reader, place, object, "held_back", false),
 		.p = get_real_or_missing(reader, place, object, "p", 0),
 		.p_adjusted = get_real_or_missing(reader, place, object, "p_adjusted", 0),
 		.pairs = get_unsigned(reader, place, object, "pairs"),

@@ -17,7 +17,8 @@
  * The K measured trials of a hypothesis have intervals at alpha / K each. Their claims of a difference are then gated
  * together: Holm (1979) over the always-valid p of "theta is 0". Whatever its interval says, a trial is faster or slower
  * only if its adjusted p is at most alpha; and one that its interval leaves open is, if the adjusted p is at most alpha
- * and the interval excludes harm (or gain) of D or more. So the chance that any trial of the hypothesis is called faster
+ * and the interval excludes harm (or gain) of D or more, and the trial was not held back (interrupted, or over fewer
+ * layouts than asked for), since then nothing may follow from it. So the chance that any trial of the hypothesis is called faster
  * or slower although its theta is 0 is at most alpha, and apart from that so is the chance that any interval misses.
  *
  * A family's verdict claims no more than its trials do:
@@ -27,7 +28,8 @@
  *   a trial failed                                    failed
  *   faster and slower                                 mixed
  *   slower, none faster                               slower   (evidence says in how many)
- *   faster, none slower                               faster, if no trial is left that may be slower by D or more;
+ *   faster, none slower                               faster, if no trial is left that may be slower by D or more
+ *                                                     (an interrupted one may be, whatever its interval);
  *                                                     else inconclusive
  *   a trial inconclusive                              inconclusive
  *   deliberate among no effect, not reached, not built deliberate
@@ -333,6 +335,11 @@ static const char *trial_suffix(struct arena *arena, const struct measurement *m
 	return text;
 }
 
+static bool layouts_lack(const struct measurement *measurement)
+{
+	return over_layouts(measurement) && measurement->blocks < measurement->plan.layouts;
+}
+
 static void trial_judge_effect(struct session *session, const struct measurement *measurement,
                                const struct control *control, struct trial *trial)
 {
@@ -347,7 +354,12 @@ static void trial_judge_effect(struct session *session, const struct measurement
 	const char *pairs = pairs_text(arena, measurement);
 	const char *quantity = quantity_text(arena, trial);
 	enum stat_decision decision = stat_decide(trial->effect.low, trial->effect.high, margin);
-	if (decision != DECISION_OPEN && over_layouts(measurement) && measurement->blocks < measurement->plan.layouts) {
+	if (decision != DECISION_OPEN && measurement->stop == STOP_INTERRUPTED) {
+		trial->verdict = VERDICT_INCONCLUSIVE;
+		trial->evidence = arena_printf(arena, "%s, interrupted after %s: no verdict follows%s", effect, pairs, suffix);
+		return;
+	}
+	if (decision != DECISION_OPEN && layouts_lack(measurement)) {
 		trial->verdict = VERDICT_INCONCLUSIVE;
 		trial->evidence = arena_printf(arena, "%s, %s after %s: at least %u layouts were asked for%s", effect,
 		                               why_stopped(arena, measurement), pairs, measurement->plan.layouts, suffix);
@@ -389,6 +401,7 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 	trial->pairs = (uint32_t)measurement->pairs.count;
 	trial->excluded_pairs = (uint32_t)pairs_excluded_count(&measurement->pairs);
 	trial->blocks = measurement->blocks;
+	trial->held_back = measurement->stop == STOP_INTERRUPTED || layouts_lack(measurement);
 	trial->bytes_per_iteration = measurement->bytes_per_iteration;
 	pairs_medians(&measurement->pairs, &trial->baseline_ns, &trial->candidate_ns);
 	trial->metric = measurement->plan.metric;
@@ -433,7 +446,8 @@ static void trial_gate(struct arena *arena, struct trial *trial, double alpha, s
 	double margin = trial_margin(trial);
 	bool differs = trial->verdict == VERDICT_FASTER || trial->verdict == VERDICT_SLOWER;
 	bool passes = trial->p_adjusted <= alpha;
-	bool open = trial->verdict == VERDICT_INCONCLUSIVE && (!trial->control.done || trial->control.quiet);
+	bool open = trial->verdict == VERDICT_INCONCLUSIVE && !trial->held_back &&
+	            (!trial->control.done || trial->control.quiet);
 	if (differs && !passes) {
 		trial->verdict = VERDICT_INCONCLUSIVE;
 		trial->evidence = arena_printf(arena, "%s, but among the trials of this hypothesis that may be chance: %s",
@@ -496,7 +510,7 @@ static struct tally family_tally(const struct family *family)
 		tally.of[trial->verdict]++;
 		bool open = trial->verdict == VERDICT_INCONCLUSIVE || trial->verdict == VERDICT_NONE;
 		double margin = trial_margin(trial);
-		if (open && !(trial->effect.known && trial->effect.high < margin))
+		if (open && (trial->held_back || !(trial->effect.known && trial->effect.high < margin)))
 			tally.may_be_slower++;
 		if (trial->effect.known) {
 			tally.measured = true;

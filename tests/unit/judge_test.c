@@ -462,6 +462,41 @@ static void holm_decides_what_the_interval_leaves_open(void **state)
 	HAS(weak->evidence, "may be chance");
 }
 
+/* The gate never gives a verdict that the trial's own rules withheld. */
+static void holm_leaves_alone_what_was_held_back(void **state)
+{
+	struct session *session = *state;
+	struct hypothesis h = {.id = "h"};
+	struct control control = {.done = true, .quiet = true, .floor = 0.001};
+	list_push(&session->arena, &session->run.hypotheses, &h);
+	session->run.alpha = 0.01;
+	for (int way = 0; way < 3; way++) {
+		struct measurement measurement = samples(session, 30, -0.05, 0.003);
+		measurement.plan.layouts = way == 1 ? 64 : 30;
+		measurement.stop = way == 2 ? STOP_INTERRUPTED : STOP_BUDGET;
+		struct trial trial = {.hypothesis = &h, .config = {"gcc-12", "-O2"}, .control = control};
+		judge_trial(session, &measurement, &control, &trial);
+		session->run.trials.count = 0;
+		list_push(&session->arena, &session->run.trials, &trial);
+		judge_families(session);
+		assert_true(trial.p_adjusted <= 0.01 && trial.effect.high < 0);
+		assert_int_equal(trial.held_back, way > 0);
+		assert_int_equal(trial.verdict, way ? VERDICT_INCONCLUSIVE : VERDICT_FASTER);
+		assert_int_equal(session->run.families.at[0].verdict, trial.verdict);
+		if (way)
+			HAS(trial.evidence, way == 1 ? "at least 64 layouts were asked for" : "no verdict follows");
+		/* Beside a trial that is faster it keeps the family from being so. */
+		struct trial sure = {.hypothesis = &h, .config = {"gcc-12", "-O2"}, .control = control};
+		measurement.plan.layouts = 30;
+		measurement.stop = STOP_BUDGET;
+		judge_trial(session, &measurement, &control, &sure);
+		list_push(&session->arena, &session->run.trials, &sure);
+		judge_families(session);
+		assert_int_equal(sure.verdict, VERDICT_FASTER);
+		assert_int_equal(session->run.families.at[0].verdict, trial.verdict);
+	}
+}
+
 /* Evidence that leaned to the other side first is none for the effect. */
 static void p_follows_the_effects_direction(void **state)
 {
@@ -488,6 +523,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(layouts_that_decide_are_shown_as_a_distribution, setup, teardown),
 	    cmocka_unit_test_setup_teardown(fewer_layouts_than_asked_for_decide_nothing, setup, teardown),
 	    cmocka_unit_test_setup_teardown(holm_decides_what_the_interval_leaves_open, setup, teardown),
+	    cmocka_unit_test_setup_teardown(holm_leaves_alone_what_was_held_back, setup, teardown),
 	    cmocka_unit_test_setup_teardown(p_follows_the_effects_direction, setup, teardown),
 	    cmocka_unit_test_setup_teardown(family_claims_no_more_than_its_trials, setup, teardown),
 	    cmocka_unit_test_setup_teardown(families_are_hypothesis_and_configuration, setup, teardown),
