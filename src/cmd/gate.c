@@ -26,13 +26,14 @@ static bool lacks_evidence(enum verdict verdict)
 	       verdict == VERDICT_NOT_BUILT || verdict == VERDICT_NOT_REACHED;
 }
 
-/* "Slower" fails a gate when it is by more than the margin for certain. Between "certainly negligible" and that, the
- * evidence does not suffice (MEASURING: "real but negligible", "regression"). */
+/* A regression is slower by more than the margin for certain. Between "certainly negligible" and that, the evidence does
+ * not suffice. The margin is the one that was asked for, not the control's floor, which the verdict may have been read
+ * off with: a machine too noisy to see a regression is no proof that there is none. */
 static enum gate_result slower_judge(const struct trial *trial)
 {
 	double margin = log1p(trial->margin);
 	if (!trial->effect.known)
-		return GATE_FAILED;
+		return trial->verdict == VERDICT_SLOWER ? GATE_FAILED : GATE_PASSED;
 	if (trial->effect.low > margin)
 		return GATE_FAILED;
 	return trial->effect.high < margin ? GATE_PASSED : GATE_UNDECIDED;
@@ -42,19 +43,51 @@ static enum gate_result forbid_judge(const struct trial *trial, enum verdict for
 {
 	if (left_out(trial->verdict))
 		return GATE_PASSED;
-	if (trial->verdict == forbidden)
-		return forbidden == VERDICT_SLOWER ? slower_judge(trial) : GATE_FAILED;
+	if (trial->verdict == forbidden && forbidden != VERDICT_SLOWER)
+		return GATE_FAILED;
 	if (lacks_evidence(trial->verdict))
 		return GATE_UNDECIDED;
+	if (forbidden != VERDICT_SLOWER)
+		return GATE_PASSED;
 	/* Nobody knows how fast it is: it was never measured. */
-	return trial->verdict == VERDICT_WRONG_RESULTS && forbidden == VERDICT_SLOWER ? GATE_FAILED : GATE_PASSED;
+	return trial->verdict == VERDICT_WRONG_RESULTS ? GATE_FAILED : slower_judge(trial);
 }
 
-static enum gate_result require_judge(enum verdict verdict, enum verdict required)
+/* "No effect" is required within the margin that was asked for, as "slower" is forbidden beyond it. */
+static enum gate_result negligible_judge(const struct trial *trial)
 {
-	if (verdict == required)
+	double margin = log1p(trial->margin);
+	if (!trial->effect.known)
 		return GATE_PASSED;
-	return lacks_evidence(verdict) ? GATE_UNDECIDED : GATE_FAILED;
+	if (trial->effect.low > margin || trial->effect.high < -margin)
+		return GATE_FAILED;
+	return -margin < trial->effect.low && trial->effect.high < margin ? GATE_PASSED : GATE_UNDECIDED;
+}
+
+/* *ret_trial: the one that decides against it, if one does although the family's verdict is the required one. */
+static enum gate_result require_judge(const struct family *family, enum verdict required, const struct trial **ret_trial)
+{
+	enum gate_result result = GATE_PASSED;
+	*ret_trial = NULL;
+	if (family->verdict != required)
+		return lacks_evidence(family->verdict) ? GATE_UNDECIDED : GATE_FAILED;
+	for (size_t i = 0; i < family->trials.count && required == VERDICT_NO_EFFECT; i++) {
+		enum gate_result one = negligible_judge(family->trials.at[i]);
+		if (one != GATE_PASSED && result != GATE_FAILED && one != result) {
+			result = one;
+			*ret_trial = family->trials.at[i];
+		}
+	}
+	return result;
+}
+
+/* ", and that is [+1.50, +2.40] % against a margin of 1 %", where the verdict alone does not say why. */
+static const char *beyond_text(struct arena *arena, const struct trial *trial)
+{
+	if (!trial->effect.known)
+		return "";
+	return arena_printf(arena, ", and that is [%+.2f, %+.2f] %% against a margin of %.2g %%",
+	                    effect_percent(trial->effect.low), effect_percent(trial->effect.high), 100 * trial->margin);
 }
 
 enum gate_result gate_judge(struct arena *arena, const struct run *run, const struct options *options,
@@ -68,12 +101,15 @@ enum gate_result gate_judge(struct arena *arena, const struct run *run, const st
 		if (left_out(family->verdict))
 			continue;
 		asked++;
-		enum gate_result one = require_judge(family->verdict, options->require);
+		const struct trial *against = NULL;
+		enum gate_result one = require_judge(family, options->require, &against);
 		if (one > GATE_PASSED && (result == GATE_PASSED || (one == GATE_FAILED && result == GATE_UNDECIDED))) {
 			result = one;
-			*ret_text = arena_printf(arena, "--require %s: %s is %s", verdict_name(options->require),
-			                         family->hypothesis->title ? family->hypothesis->title : family->hypothesis->id,
-			                         verdict_name(family->verdict));
+			const char *title = family->hypothesis->title ? family->hypothesis->title : family->hypothesis->id;
+			*ret_text = arena_printf(arena, "--require %s: %s is %s%s", verdict_name(options->require),
+			                         against ? trial_name(arena, against) : title,
+			                         verdict_name(against ? against->verdict : family->verdict),
+			                         against ? beyond_text(arena, against) : "");
 		}
 	}
 	for (size_t i = 0; options->forbid_given && i < run->trials.count; i++) {
@@ -86,8 +122,7 @@ enum gate_result gate_judge(struct arena *arena, const struct run *run, const st
 			result = one;
 			*ret_text = arena_printf(arena, "--forbid %s: %s is %s%s", verdict_name(options->forbid),
 			                         trial_name(arena, trial), verdict_name(trial->verdict),
-			                         one == GATE_UNDECIDED && trial->verdict == VERDICT_SLOWER
-			                             ? ", and whether by more than the margin is not known" : "");
+			                         options->forbid == VERDICT_SLOWER ? beyond_text(arena, trial) : "");
 		}
 	}
 	if (run->state != RUN_DONE && result == GATE_PASSED) {

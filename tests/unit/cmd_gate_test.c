@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <string.h>
 
 struct fixture {
 	struct arena arena;
@@ -84,6 +85,44 @@ static void test_forbid_slower_looks_at_the_margin(void **state)
 	assert_int_equal(judged(f), GATE_FAILED);
 }
 
+/* On a noisy machine the verdict is read off with the control's floor, the gate with the margin. */
+static void test_forbid_slower_looks_beyond_the_floor(void **state)
+{
+	struct fixture *f = *state;
+	f->options.forbid_given = true;
+	f->options.forbid = VERDICT_SLOWER;
+	add(f, VERDICT_NO_EFFECT, -0.9, 0.9);
+	add(f, VERDICT_NO_EFFECT, -1.5, 0.9); /* perhaps faster: nobody forbids that */
+	assert_int_equal(judged(f), GATE_PASSED);
+	add(f, VERDICT_FASTER, -5, 1.2); /* by Holm: below the floor for certain, not below the margin */
+	assert_int_equal(judged(f), GATE_UNDECIDED);
+	f->run.trials.count--;
+	add(f, VERDICT_NO_EFFECT, -0.5, 1.2);
+	assert_int_equal(judged(f), GATE_UNDECIDED);
+	assert_non_null(strstr(f->text, "[-0.50, +1.20] % against a margin of 1 %"));
+	add(f, VERDICT_NO_EFFECT, 1.5, 2.4);
+	assert_int_equal(judged(f), GATE_FAILED);
+	assert_non_null(strstr(f->text, "is no effect, and that is [+1.50, +2.40] % against a margin of 1 %"));
+}
+
+static void test_require_no_effect_looks_at_the_margin(void **state)
+{
+	struct fixture *f = *state;
+	f->options.require_given = true;
+	f->options.require = VERDICT_NO_EFFECT;
+	add(f, VERDICT_NO_EFFECT, 0, 0);
+	add(f, VERDICT_NO_EFFECT, -0.9, 0.9);
+	assert_int_equal(judged(f), GATE_PASSED);
+	add(f, VERDICT_NO_EFFECT, -1.2, 0.9);
+	assert_int_equal(judged(f), GATE_UNDECIDED);
+	add(f, VERDICT_NO_EFFECT, 1.5, 2.4);
+	assert_int_equal(judged(f), GATE_FAILED);
+	assert_non_null(strstr(f->text, "[+1.50, +2.40] %"));
+	f->run.families.count -= 2;
+	add(f, VERDICT_NO_EFFECT, -2.4, -1.5);
+	assert_int_equal(judged(f), GATE_FAILED);
+}
+
 static void test_forbid_slower_wants_evidence(void **state)
 {
 	struct fixture *f = *state;
@@ -122,6 +161,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_require_faster),
 		TEST(test_forbid_slower_looks_at_the_margin),
+		TEST(test_forbid_slower_looks_beyond_the_floor),
+		TEST(test_require_no_effect_looks_at_the_margin),
 		TEST(test_forbid_slower_wants_evidence),
 		TEST(test_an_interrupted_run_never_passes),
 		TEST(test_deliberate_alone_is_no_evidence),
