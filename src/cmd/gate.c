@@ -129,6 +129,10 @@ enum gate_result gate_judge(struct arena *arena, const struct run *run, const st
 		*ret_text = "not everything was settled";
 		return GATE_UNDECIDED;
 	}
+	if (run->untried && result == GATE_PASSED) {
+		*ret_text = arena_printf(arena, "%u of what was asked for could not be tried: see the notes", run->untried);
+		return GATE_UNDECIDED;
+	}
 	if (asked == 0) {
 		*ret_text = "nothing was settled that it could be asked of";
 		return GATE_UNDECIDED;

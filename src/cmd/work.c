@@ -710,6 +710,7 @@ static enum status configs_choose(struct work *work, struct settle_options *sett
 			if (i >= compilers.count || compilers.count == 1)
 				return err_set(err, trouble.code, "%s", trouble.text);
 			session_note(session, versions.at[i], "%s; the other compilers go on", trouble.text);
+			session->run.untried++;
 			continue;
 		}
 		struct compiler compiler = {.command = versions.at[i], .version = version};

@@ -99,8 +99,10 @@ enum status hypothesize_findings(struct session *session, struct err *err)
 			finding->deliberate_in = finding->deliberate ? DELIBERATE_IN_PROJECT : DELIBERATE_NOWHERE;
 		}
 		struct err trouble = ERR_INIT;
-		if (finding->edits.count && finding_diff(session, finding, &trouble) != ST_OK)
+		if (finding->edits.count && finding_diff(session, finding, &trouble) != ST_OK) {
 			session_note(session, finding->id, "no candidate can be made: %s", trouble.text);
+			session->run.untried += !finding->deliberate;
+		}
 		struct hypothesis *hypothesis = arena_new(arena, struct hypothesis);
 		*hypothesis = (struct hypothesis){
 		    .id = finding->id,
@@ -190,8 +192,10 @@ enum status hypothesize_project(struct session *session, struct err *err)
 		                   : claimed->env    ? claimed->env
 		                                     : claimed->cc;
 		struct err trouble = ERR_INIT;
-		if (hypothesize_one(session, kind, text, claimed->name, claimed->claim, NULL, &trouble) != ST_OK)
+		if (hypothesize_one(session, kind, text, claimed->name, claimed->claim, NULL, &trouble) != ST_OK) {
 			session_note(session, claimed->name, "the hypothesis is left out: %s", trouble.text);
+			session->run.untried++;
+		}
 	}
 	return ST_OK;
 }

@@ -146,6 +146,21 @@ static void test_an_interrupted_run_never_passes(void **state)
 	assert_int_equal(judged(f), GATE_UNDECIDED);
 }
 
+/* A compiler that is missing and a claim that can't be read are left out with a note: what is left passes no gate. */
+static void test_what_was_left_out_passes_no_gate(void **state)
+{
+	struct fixture *f = *state;
+	f->options.forbid_given = true;
+	f->options.forbid = VERDICT_SLOWER;
+	add(f, VERDICT_FASTER, -5, -4);
+	assert_int_equal(judged(f), GATE_PASSED);
+	f->run.untried = 1;
+	assert_int_equal(judged(f), GATE_UNDECIDED);
+	assert_non_null(strstr(f->text, "1 of what was asked for could not be tried"));
+	add(f, VERDICT_SLOWER, 1.5, 2);
+	assert_int_equal(judged(f), GATE_FAILED);
+}
+
 static void test_deliberate_alone_is_no_evidence(void **state)
 {
 	struct fixture *f = *state;
@@ -165,6 +180,7 @@ int main(void)
 		TEST(test_require_no_effect_looks_at_the_margin),
 		TEST(test_forbid_slower_wants_evidence),
 		TEST(test_an_interrupted_run_never_passes),
+		TEST(test_what_was_left_out_passes_no_gate),
 		TEST(test_deliberate_alone_is_no_evidence),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
