@@ -64,6 +64,23 @@ static enum gate_result negligible_judge(const struct trial *trial)
 	return -margin < trial->effect.low && trial->effect.high < margin ? GATE_PASSED : GATE_UNDECIDED;
 }
 
+/* A family is faster when one trial is and none is slower; what is required of it is required of all that were measured. */
+static enum gate_result faster_judge(const struct trial *trial)
+{
+	if (trial->verdict == VERDICT_FASTER || left_out(trial->verdict))
+		return GATE_PASSED;
+	if (trial->rung != RUNG_TIME && !trial->effect.known)
+		return GATE_PASSED;
+	return lacks_evidence(trial->verdict) ? GATE_UNDECIDED : GATE_FAILED;
+}
+
+static enum gate_result member_judge(const struct trial *trial, enum verdict required)
+{
+	return required == VERDICT_FASTER      ? faster_judge(trial)
+	       : required == VERDICT_NO_EFFECT ? negligible_judge(trial)
+	                                       : GATE_PASSED;
+}
+
 /* *ret_trial: the one that decides against it, if one does although the family's verdict is the required one. */
 static enum gate_result require_judge(const struct family *family, enum verdict required, const struct trial **ret_trial)
 {
@@ -71,8 +88,8 @@ static enum gate_result require_judge(const struct family *family, enum verdict 
 	*ret_trial = NULL;
 	if (family->verdict != required)
 		return lacks_evidence(family->verdict) ? GATE_UNDECIDED : GATE_FAILED;
-	for (size_t i = 0; i < family->trials.count && required == VERDICT_NO_EFFECT; i++) {
-		enum gate_result one = negligible_judge(family->trials.at[i]);
+	for (size_t i = 0; i < family->trials.count; i++) {
+		enum gate_result one = member_judge(family->trials.at[i], required);
 		if (one != GATE_PASSED && result != GATE_FAILED && one != result) {
 			result = one;
 			*ret_trial = family->trials.at[i];

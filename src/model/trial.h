@@ -121,6 +121,7 @@ struct trial {
 	double p;          /* always-valid, for "the median is 0" (base/stat.h); 0: not measured */
 	double p_adjusted; /* by Holm over the measured trials of the hypothesis; 0: not measured */
 	uint32_t pairs, excluded_pairs, blocks;
+	bool drifts; /* not stationary: the first third of the pairs differs from the rest */
 	double baseline_ns, candidate_ns; /* medians for one iteration; 0: not measured */
 	uint64_t bytes_per_iteration;
 	enum metric metric; /* what effect is about */

@@ -292,6 +292,7 @@ static json_t *trial_json(const struct trial *trial)
 	put(object, "pairs", count_json(trial->pairs));
 	put(object, "excluded_pairs", count_json(trial->excluded_pairs));
 	put(object, "blocks", count_json(trial->blocks));
+	put(object, "stationary", json_boolean(!trial->drifts));
 	put(object, "baseline_ns_per_iteration", positive_json(trial->baseline_ns));
 	put(object, "candidate_ns_per_iteration", positive_json(trial->candidate_ns));
 	put(object, "bytes_per_iteration", trial->bytes_per_iteration ? count_json(trial->bytes_per_iteration) : json_null());
@@ -1069,6 +1070,7 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 		.pairs = get_unsigned(reader, place, object, "pairs"),
 		.excluded_pairs = get_unsigned(reader, place, object, "excluded_pairs"),
 		.blocks = get_unsigned(reader, place, object, "blocks"),
+		.drifts = !get_bool_or_missing(reader, place, object, "stationary", true),
 		.baseline_ns = get_real(reader, place, object, "baseline_ns_per_iteration", 0),
 		.candidate_ns = get_real(reader, place, object, "candidate_ns_per_iteration", 0),
 		.bytes_per_iteration = get_count_or_null(reader, place, object, "bytes_per_iteration"),

@@ -607,6 +607,22 @@ static bool trial_explains(const struct trial *trial)
 	return trial->evidence && !(trial->effect.known && shown);
 }
 
+/* What limits the numbers of a trial whose evidence is not printed; NULL: nothing does. */
+static const char *trial_limits(struct arena *arena, const struct trial *trial)
+{
+	struct string_list limits = {0};
+	const struct control *control = &trial->control;
+	if (trial->verdict == VERDICT_NO_EFFECT && control->done && control->floor > log1p(trial->margin))
+		list_push(arena, &limits, arena_printf(arena, "within %s (the control's floor)",
+		                                       fraction_text(arena, expm1(control->floor))));
+	if (trial->excluded_pairs)
+		list_push(arena, &limits, arena_printf(arena, "%s left out as migrated or preempted",
+		                                       counted(arena, trial->excluded_pairs, "pair", "pairs")));
+	if (trial->drifts)
+		list_push(arena, &limits, "not stationary: the first third differs from the rest");
+	return limits.count ? text_join(arena, &limits, "; ") : NULL;
+}
+
 static const char *rung_evidence(struct arena *arena, enum rung rung, const char *evidence)
 {
 	return rung == RUNG_NONE ? evidence : arena_printf(arena, "%s: %s", rung_name(rung), evidence);
@@ -635,14 +651,26 @@ static void control_print(struct printer *printer, const struct family *family)
 		                      fraction_text(arena, expm1(worst->floor))));
 }
 
+/* " (in 1 of 12 trials)", where the verdict is not all trials' own. */
+static const char *family_share(struct arena *arena, const struct family *family)
+{
+	size_t alike = 0;
+	for (size_t i = 0; i < family->trials.count; i++)
+		alike += family->trials.at[i]->verdict == family->verdict;
+	if ((family->verdict != VERDICT_FASTER && family->verdict != VERDICT_SLOWER) || alike == family->trials.count)
+		return "";
+	return arena_printf(arena, " (in %zu of %zu trials)", alike, family->trials.count);
+}
+
 static void family_print(struct printer *printer, const struct family *family, bool with_config)
 {
 	struct arena *arena = &printer->arena;
 	const struct hypothesis *hypothesis = family->hypothesis;
 	put_padded(printer, verdict_style(family->verdict), verdict_name(family->verdict), VERDICT_COLUMN);
-	wrap(printer, BOLD, hypothesis->title ? hypothesis->title : hypothesis->id, VERDICT_COLUMN);
 	const char *said = NULL;
 	bool many = family->trials.count > 1;
+	const char *title = hypothesis->title ? hypothesis->title : hypothesis->id;
+	wrap(printer, BOLD, arena_printf(arena, "%s%s", title, family_share(arena, family)), VERDICT_COLUMN);
 	for (size_t i = 0; i < family->trials.count; i++) {
 		const struct trial *trial = family->trials.at[i];
 		bool labelled = trial->effect.known || ((many || with_config) && trial_label(arena, trial, with_config)[0]);
@@ -659,6 +687,8 @@ static void family_print(struct printer *printer, const struct family *family, b
 		if (many && trial_explains(trial) && !text_equal(trial->evidence, said)) {
 			indented(printer, PLAIN, VERDICT_COLUMN, rung_evidence(arena, trial->rung, trial->evidence));
 			said = trial->evidence;
+		} else if ((many || trial->metric != METRIC_TIME) && trial->effect.known && !trial_explains(trial) && trial_limits(arena, trial)) {
+			indented(printer, PLAIN, VERDICT_COLUMN, trial_limits(arena, trial));
 		}
 	}
 	enum rung rung = family->trials.count ? family->trials.at[0]->rung : RUNG_NONE;

@@ -309,12 +309,14 @@ static const char *inconclusive_text(struct arena *arena, const struct measureme
 	double size = fabs(effect->theta);
 	double half = fmax(effect->high - effect->theta, effect->theta - effect->low);
 	double target = fmax(size, margin - size);
+	/* An effect of one half-width is seen in one measurement of two, one of two half-widths in nearly all. */
 	double needed = measurement->elapsed_s * fmax(1.3, half / target * (half / target));
 	return arena_printf(arena,
 	                    "%s, %s after %s: more than %.2f %% faster and more than %.2f %% slower are excluded; an effect of "
 	                    "%.2f %% would have been seen; about %s would be needed",
 	                    effect_text(arena, effect), why_stopped(arena, measurement), pairs,
-	                    fmax(0, -effect_percent(effect->low)), fmax(0, effect_percent(effect->high)), effect_percent(half),
+	                    fmax(0, -effect_percent(effect->low)), fmax(0, effect_percent(effect->high)),
+	                    effect_percent(2 * half),
 	                    seconds_text(arena, needed));
 }
 
@@ -401,6 +403,7 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 	trial->pairs = (uint32_t)measurement->pairs.count;
 	trial->excluded_pairs = (uint32_t)pairs_excluded_count(&measurement->pairs);
 	trial->blocks = measurement->blocks;
+	trial->drifts = measurement->pairs.count && !measurement->stationary;
 	trial->held_back = measurement->stop == STOP_INTERRUPTED || layouts_lack(measurement);
 	trial->bytes_per_iteration = measurement->bytes_per_iteration;
 	pairs_medians(&measurement->pairs, &trial->baseline_ns, &trial->candidate_ns);
@@ -440,6 +443,17 @@ static const char *holm_text(struct arena *arena, const struct trial *trial, siz
 	                    count == 1 ? "" : "s");
 }
 
+/* What limits the numbers, as far as the trial itself tells. */
+static const char *limits_text(struct arena *arena, const struct trial *trial)
+{
+	const char *text = "";
+	if (trial->excluded_pairs)
+		text = arena_printf(arena, "; %u pairs left out as migrated or preempted", trial->excluded_pairs);
+	if (trial->drifts)
+		text = arena_printf(arena, "%s; not stationary: the first third differs from the rest", text);
+	return text;
+}
+
 static void trial_gate(struct arena *arena, struct trial *trial, double alpha, size_t count)
 {
 	const struct effect *effect = &trial->effect;
@@ -450,16 +464,17 @@ static void trial_gate(struct arena *arena, struct trial *trial, double alpha, s
 	            (!trial->control.done || trial->control.quiet);
 	if (differs && !passes) {
 		trial->verdict = VERDICT_INCONCLUSIVE;
-		trial->evidence = arena_printf(arena, "%s, but among the trials of this hypothesis that may be chance: %s",
-		                               effect_text(arena, effect), holm_text(arena, trial, count));
+		trial->evidence = arena_printf(arena, "%s, but among the trials of this hypothesis that may be chance: %s%s",
+		                               effect_text(arena, effect), holm_text(arena, trial, count),
+		                               limits_text(arena, trial));
 	} else if (open && passes && (effect->theta < 0 ? effect->high < margin : effect->low > -margin)) {
 		trial->verdict = effect->theta < 0 ? VERDICT_FASTER : VERDICT_SLOWER;
 		trial->evidence = arena_printf(arena,
 		                               "%s in time, %u pairs in %u %s; the difference is certain (%s), "
-		                               "the interval, which holds for all trials at once, does not yet exclude 0",
+		                               "the interval, which holds for all trials at once, does not yet exclude 0%s",
 		                               effect_text(arena, effect), trial->pairs, trial->blocks,
 		                               trial->spread.layouts ? "layouts" : "blocks of fresh processes",
-		                               holm_text(arena, trial, count));
+		                               holm_text(arena, trial, count), limits_text(arena, trial));
 	}
 }
 
@@ -569,9 +584,13 @@ static const char *family_evidence(struct arena *arena, const struct family *fam
 	size_t count = family->trials.count;
 	if (count == 1)
 		return family->trials.at[0]->evidence;
-	char *text = NULL;
+	/* What holds for a part of the trials is said of that part. */
+	bool partly = (family->verdict == VERDICT_FASTER || family->verdict == VERDICT_SLOWER) &&
+	              tally->of[family->verdict] < count;
+	char *text = partly ? arena_printf(arena, "%s in %zu of %zu trials", verdict_name(family->verdict),
+	                                   tally->of[family->verdict], count) : NULL;
 	for (unsigned verdict = 0; verdict < VERDICTS; verdict++) {
-		if (!tally->of[verdict])
+		if (!tally->of[verdict] || (partly && verdict == (unsigned)family->verdict))
 			continue;
 		const char *part = arena_printf(arena, "%zu of %zu trials: %s", tally->of[verdict], count,
 		                                verdict_name((enum verdict)verdict));

@@ -69,6 +69,28 @@ static void test_require_faster(void **state)
 	assert_non_null(strstr(f->text, "h3 is no effect"));
 }
 
+/* One faster trial makes a family faster; the gate asks it of all that were measured. */
+static void test_require_faster_of_all_that_were_measured(void **state)
+{
+	struct fixture *f = *state;
+	f->options.require_given = true;
+	f->options.require = VERDICT_FASTER;
+	add(f, VERDICT_FASTER, -5, -4);
+	struct family *family = &f->run.families.at[0];
+	struct trial other = {.id = "other", .hypothesis = family->hypothesis, .verdict = VERDICT_NOT_REACHED,
+	                      .rung = RUNG_REACH, .margin = 0.01};
+	list_push(&f->arena, &family->trials, &other);
+	assert_int_equal(judged(f), GATE_PASSED);
+	other.rung = RUNG_TIME;
+	other.verdict = VERDICT_INCONCLUSIVE;
+	other.effect = (struct effect){.known = true, .low = -0.03, .high = 0.005};
+	assert_int_equal(judged(f), GATE_UNDECIDED);
+	other.verdict = VERDICT_NO_EFFECT;
+	other.effect.low = -0.005;
+	assert_int_equal(judged(f), GATE_FAILED);
+	assert_non_null(strstr(f->text, "h0 is no effect, and that is [-0.50, +0.50] %"));
+}
+
 static void test_forbid_slower_looks_at_the_margin(void **state)
 {
 	struct fixture *f = *state;
@@ -175,6 +197,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(test_require_faster),
+		TEST(test_require_faster_of_all_that_were_measured),
 		TEST(test_forbid_slower_looks_at_the_margin),
 		TEST(test_forbid_slower_looks_beyond_the_floor),
 		TEST(test_require_no_effect_looks_at_the_margin),

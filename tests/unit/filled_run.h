@@ -209,11 +209,13 @@ static inline struct run *filled_run(struct arena *arena)
 	trial = filled_trial(arena, run, real, lz4, "4096", VERDICT_FASTER, RUNG_TIME, "the interval lies below 0");
 	filled_effect(trial, -16.1, -17, -15.3, 180);
 	trial = filled_trial(arena, run, real, lz4, "65536", VERDICT_NO_EFFECT, RUNG_TIME,
-	                     "the interval lies within 1 % of 0");
+	                     "the interval lies within 8 % of 0 (the control's floor)");
 	filled_effect(trial, 0.1, -0.4, 0.5, 240);
+	trial->control.floor = log1p(0.08);
 	trial = filled_trial(arena, run, real, lz4, "1048576", VERDICT_SLOWER, RUNG_TIME, "the interval lies above 0");
 	filled_effect(trial, 2.02, 1.3, 2.7, 1410);
 	trial->excluded_pairs = 3;
+	trial->drifts = true;
 	trial->p = 0.00012;
 	trial->p_adjusted = 0.00036;
 	trial->effect.population = "over layouts";
@@ -233,6 +235,7 @@ static inline struct run *filled_run(struct arena *arena)
 	                     "the budget of 10 s is spent: an effect below -2.1 % is excluded; 40 s would show 1 %");
 	filled_effect(trial, 0.8, -2.1, 1, 12);
 	trial->effect.high = INFINITY;
+	trial->held_back = true;
 	trial->control.quiet = false;
 	trial->control.text = "A against a copy of A differs by 3.1 %: another process runs on this CPU";
 	filled_family(arena, run, flags, VERDICT_INCONCLUSIVE, trial->evidence, first);

@@ -105,8 +105,15 @@ static void inconclusive_says_what_it_excludes_and_needs(void **state)
 	struct trial trial = judged(session, &measurement, 0.001);
 	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
 	HAS(trial.evidence, "are excluded");
-	HAS(trial.evidence, "would have been seen");
+	double half = fmax(trial.effect.high - trial.effect.theta, trial.effect.theta - trial.effect.low);
+	HAS(trial.evidence, arena_printf(&session->arena, "an effect of %.2f %% would have been seen",
+	                                 100 * expm1(2 * half)));
 	HAS(trial.evidence, "would be needed");
+	assert_false(trial.drifts);
+	measurement.stationary = false;
+	trial = judged(session, &measurement, 0.001);
+	assert_true(trial.drifts);
+	HAS(trial.evidence, "not stationary");
 
 	measurement = samples(session, 7, 0.3, 0.001);
 	measurement.stop = STOP_BUDGET;
@@ -316,7 +323,7 @@ static void family_claims_no_more_than_its_trials(void **state)
 	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
 	family_add(session, &h, VERDICT_NO_EFFECT, -0.004, 0.003);
 	family = family_judged(session, VERDICT_FASTER);
-	HAS(family->evidence, "1 of 2 trials: faster, 1: no effect");
+	HAS(family->evidence, "faster in 1 of 2 trials, 1: no effect; together");
 
 	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
 	family_add(session, &h, VERDICT_SLOWER, 0.02, 0.03);
