@@ -31,11 +31,15 @@ struct baseline {
 };
 LIST_OF(struct baseline *, baseline_list);
 
+/* How long a control speaks for the machine. */
+enum { CONTROL_SECONDS = 600 };
+
 /* The control of one workload, parameters and configuration. */
 struct control_entry {
 	const struct baseline *baseline;
 	const char *params;
 	struct control control;
+	double made; /* proc_now() when it ended */
 };
 LIST_OF(struct control_entry *, control_list);
 
@@ -826,7 +830,7 @@ void control_judge(struct session *session, const struct measurement *measuremen
 		ret_control->text = arena_printf(&session->arena, "%s (the first of two controls differed)", ret_control->text);
 }
 
-/* A against a copy of A, on this machine and workload; once for all hypotheses. */
+/* A against a copy of A, on this machine and workload; for all hypotheses, while it is young enough to speak for it. */
 static enum status control_get(struct ladder *ladder, const struct site *site, const struct trial *trial,
                                struct control *ret_control, struct err *err)
 {
@@ -834,7 +838,8 @@ static enum status control_get(struct ladder *ladder, const struct site *site, c
 	const char *params = params_text(arena, &trial->params, "");
 	for (size_t i = 0; i < ladder->controls.count; i++) {
 		struct control_entry *known = ladder->controls.at[i];
-		if (known->baseline == site->baseline && strcmp(known->params, params) == 0) {
+		if (known->baseline == site->baseline && strcmp(known->params, params) == 0 &&
+		    proc_now() - known->made < CONTROL_SECONDS) {
 			*ret_control = known->control;
 			return ST_OK;
 		}
@@ -862,7 +867,7 @@ static enum status control_get(struct ladder *ladder, const struct site *site, c
 	}
 	control.seconds = proc_now() - started;
 	struct control_entry *entry = arena_new(arena, struct control_entry);
-	*entry = (struct control_entry){site->baseline, params, control};
+	*entry = (struct control_entry){site->baseline, params, control, proc_now()};
 	list_push(arena, &ladder->controls, entry);
 	*ret_control = control;
 	return ST_OK;

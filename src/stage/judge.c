@@ -229,6 +229,15 @@ static void other_metrics(struct arena *arena, const struct measurement *measure
 	}
 }
 
+/* The least number of blocks with which an interval at `alpha` is finite. */
+static size_t blocks_least(double alpha)
+{
+	size_t n = 1;
+	while (n < BLOCKS_SEARCHED && cseq_k(n, alpha, -1) < 0)
+		n++;
+	return n;
+}
+
 /* ---- control --------------------------------------------------------------------------------------------------------- */
 
 void judge_control(struct session *session, const struct measurement *measurement, struct control *ret_control)
@@ -240,10 +249,16 @@ void judge_control(struct session *session, const struct measurement *measuremen
 	control.effect = effect_of(measurement, false, &control.floor, measurement->plan.seed, NULL);
 	control.spread = spread_of(measurement, NULL);
 	control.done = control.effect.known;
-	control.quiet = control.done && !(control.effect.high < 0 || control.effect.low > 0);
+	/* An interval that is open to one side excludes nothing there: it is no proof of quiet. */
+	bool bounded = control.done && isfinite(control.effect.low) && isfinite(control.effect.high);
+	control.quiet = bounded && !(control.effect.high < 0 || control.effect.low > 0);
 	const char *copy = of_commands(measurement) ? "itself" : "a copy of A";
 	if (!control.done)
-		control.text = "the control took no pair: give a larger budget";
+		control.text = "the control took no pair: give a larger --budget";
+	else if (!bounded)
+		control.text = arena_printf(arena, "the control took too few %s (%s; %zu are the least that show anything): "
+		                            "give a larger --budget", of_commands(measurement) ? "runs" : "blocks", pairs_text(arena, measurement),
+		                            blocks_least(measurement->plan.alpha));
 	else if (control.quiet)
 		control.text = arena_printf(arena, "A against %s: %s, floor %.2f %%, %s", copy, effect_text(arena, &control.effect),
 		                            effect_percent(control.floor), pairs_text(arena, measurement));
@@ -256,15 +271,6 @@ void judge_control(struct session *session, const struct measurement *measuremen
 }
 
 /* ---- trial ----------------------------------------------------------------------------------------------------------- */
-
-/* The least number of blocks with which an interval at `alpha` is finite. */
-static size_t blocks_least(double alpha)
-{
-	size_t n = 1;
-	while (n < BLOCKS_SEARCHED && cseq_k(n, alpha, -1) < 0)
-		n++;
-	return n;
-}
 
 static const char *seconds_text(struct arena *arena, double seconds)
 {

@@ -209,6 +209,18 @@ static void control_is_quiet_or_not(void **state)
 	judge_control(session, &measurement, &control);
 	assert_true(control.done && !control.quiet);
 	HAS(control.text, "can't judge");
+	/* 15 blocks bound nothing at this alpha, however much they differ. */
+	measurement = samples(session, 15, 0.02, 0.001);
+	judge_control(session, &measurement, &control);
+	assert_true(control.done && !control.quiet);
+	HAS(control.text, "too few blocks");
+	HAS(control.text, "19 are the least");
+	HAS(control.text, "give a larger --budget");
+	struct measurement clear = samples(session, 30, -0.05, 0.003);
+	struct trial trial = {0};
+	judge_trial(session, &clear, &control, &trial);
+	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
+	HAS(trial.evidence, "not judged: the control took too few blocks");
 	measurement = samples(session, 0, 0, 0);
 	judge_control(session, &measurement, &control);
 	assert_false(control.done);
