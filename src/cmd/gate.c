@@ -64,7 +64,7 @@ static enum gate_result negligible_judge(const struct trial *trial)
 	return -margin < trial->effect.low && trial->effect.high < margin ? GATE_PASSED : GATE_UNDECIDED;
 }
 
-/* A family is faster when one trial is and none is slower; what is required of it is required of all that were measured. */
+/* A family is faster when one trial is and none is slower; the gate asks it of all that were measured. */
 static enum gate_result faster_judge(const struct trial *trial)
 {
 	if (trial->verdict == VERDICT_FASTER || left_out(trial->verdict))

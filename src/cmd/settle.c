@@ -14,6 +14,7 @@
 #include "port/tree.h"
 #include "stage/stages.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -864,6 +865,9 @@ static enum status control_get(struct ladder *ladder, const struct site *site, c
 		if (measurement.stop == STOP_FAILED)
 			return err_set(err, ST_INPUT, "the workload fails on the baseline: %s", measurement.failure);
 		control_judge(ladder->session, &measurement, attempt, trial->id, &control);
+		/* Too few blocks: another one of the same budget would show as little. */
+		if (!isfinite(control.effect.low) || !isfinite(control.effect.high))
+			break;
 	}
 	control.seconds = proc_now() - started;
 	struct control_entry *entry = arena_new(arena, struct control_entry);

@@ -51,7 +51,7 @@ struct run {
 	const char *changed_since;  /* only findings in what changed since this revision are kept; NULL: all are */
 	unsigned findings_left_out; /* by changed_since */
 	struct hypothesis_list hypotheses;
-	unsigned untried; /* compilers and hypotheses that were asked for and left out: the notes say why; not in the record */
+	unsigned untried; /* compilers and hypotheses that were asked for and left out, see the notes; not in the record */
 	struct trial_list trials;
 	struct family_list families;
 	struct note_list notes;

@@ -108,7 +108,7 @@ struct trial {
 	struct binding_list params;
 	struct build_config config;
 	enum verdict verdict;
-	bool held_back; /* measured, but interrupted or over fewer layouts than asked for: no verdict may follow from its time */
+	bool held_back; /* interrupted, or over fewer layouts than asked for: no verdict may follow from its time */
 	enum rung rung; /* that settled it */
 	const char *evidence; /* one sentence: the settling rung's */
 	struct step_list steps;

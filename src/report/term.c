@@ -687,8 +687,10 @@ static void family_print(struct printer *printer, const struct family *family, b
 		if (many && trial_explains(trial) && !text_equal(trial->evidence, said)) {
 			indented(printer, PLAIN, VERDICT_COLUMN, rung_evidence(arena, trial->rung, trial->evidence));
 			said = trial->evidence;
-		} else if ((many || trial->metric != METRIC_TIME) && trial->effect.known && !trial_explains(trial) && trial_limits(arena, trial)) {
-			indented(printer, PLAIN, VERDICT_COLUMN, trial_limits(arena, trial));
+		} else if ((many || trial->metric != METRIC_TIME) && trial->effect.known && !trial_explains(trial)) {
+			const char *limits = trial_limits(arena, trial);
+			if (limits)
+				indented(printer, PLAIN, VERDICT_COLUMN, limits);
 		}
 	}
 	enum rung rung = family->trials.count ? family->trials.at[0]->rung : RUNG_NONE;

@@ -18,8 +18,9 @@
  * together: Holm (1979) over the always-valid p of "theta is 0". Whatever its interval says, a trial is faster or slower
  * only if its adjusted p is at most alpha; and one that its interval leaves open is, if the adjusted p is at most alpha
  * and the interval excludes harm (or gain) of D or more, and the trial was not held back (interrupted, or over fewer
- * layouts than asked for), since then nothing may follow from it. So the chance that any trial of the hypothesis is called faster
- * or slower although its theta is 0 is at most alpha, and apart from that so is the chance that any interval misses.
+ * layouts than asked for), since then nothing may follow from it. So the chance that any trial of the hypothesis is
+ * called faster or slower although its theta is 0 is at most alpha, and apart from that so is the chance that any
+ * interval misses.
  *
  * A family's verdict claims no more than its trials do:
  *
@@ -257,8 +258,8 @@ void judge_control(struct session *session, const struct measurement *measuremen
 		control.text = "the control took no pair: give a larger --budget";
 	else if (!bounded)
 		control.text = arena_printf(arena, "the control took too few %s (%s; %zu are the least that show anything): "
-		                            "give a larger --budget", of_commands(measurement) ? "runs" : "blocks", pairs_text(arena, measurement),
-		                            blocks_least(measurement->plan.alpha));
+		                            "give a larger --budget", of_commands(measurement) ? "runs" : "blocks",
+		                            pairs_text(arena, measurement), blocks_least(measurement->plan.alpha));
 	else if (control.quiet)
 		control.text = arena_printf(arena, "A against %s: %s, floor %.2f %%, %s", copy, effect_text(arena, &control.effect),
 		                            effect_percent(control.floor), pairs_text(arena, measurement));

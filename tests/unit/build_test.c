@@ -466,6 +466,7 @@ static void claims_that_cannot_be_read_become_notes(void **state)
 	expect_ok(f, hypothesize_project(&f->session, &f->err));
 	assert_int_equal(f->session.run.hypotheses.count, 2);
 	assert_int_equal(f->session.run.notes.count, 2);
+	assert_int_equal(f->session.run.untried, 2);
 	assert_non_null(strstr(f->session.run.notes.at[0].text, "changes no file"));
 	assert_non_null(strstr(f->session.run.notes.at[1].text, "none.patch"));
 	const struct hypothesis *good = f->session.run.hypotheses.at[0];
