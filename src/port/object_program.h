@@ -23,6 +23,12 @@ LIST_OF(struct program_segment, program_segment_list);
 struct program {
 	struct program_function_list functions; /* by start */
 	struct program_segment_list segments;
+	/* By the symbol tables: a function that starts threads which the program uses ("pthread_create"). NULL: none. */
+	const char *threads;
+	/* What may choose code by the CPU it runs on: an indirect function, a name of the compiler's CPU detection, or an
+	 * instruction, with the function that it is in ("cpuid in detect"). NULL: nothing does. What its shared
+	 * libraries choose is not looked at. */
+	const char *cpu_choice;
 };
 
 /* ST_INPUT: not a linked ELF program, or damaged. A program without a symbol table has no functions. */

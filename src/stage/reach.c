@@ -4,8 +4,10 @@
  * were executed and who called whom, but not how long anything takes on a CPU. A clock that interrupts the native
  * program knows where time goes, but a function that it never met may still have run.
  *
- * *Not reached* rests on the first alone: no changed function executed a single instruction, set-up included (what the
- * set-up builds, run() works on). *Cannot matter* rests on both. Let S be the changed functions and everything that was
+ * *Not reached*: no changed function executed a single emulated instruction, set-up included (what the set-up builds,
+ * run() works on), and no sample met one natively. The emulated CPU knows fewer instructions than most real ones, so
+ * nothing is concluded from it when the program may choose code by the CPU. *Cannot matter* rests on both, and holds for
+ * one thread only: emulated threads take turns. Let S be the changed functions and everything that was
  * ever called below them: an upper bound of what the change can act on directly. When S takes the share p of the time of
  * the baseline and q of the candidate's, and the rest takes as long in both, the times relate as (1 - p) / (1 - q). So p
  * bounds the gain and q the loss. That the rest is not acted upon indirectly (a hash function that is better, a buffer
@@ -430,6 +432,21 @@ static size_t scope_samples(struct arena *arena, const struct profile *profile, 
 	return hits;
 }
 
+/* Samples in the changed functions themselves. */
+static size_t changed_samples(const struct profile *profile, const struct scope *scope)
+{
+	const struct program_function_list *symbols = &profile->symbols.functions;
+	size_t hits = 0;
+	for (size_t i = 0; i < profile->spots.count; i++) {
+		const struct spot *spot = &profile->spots.at[i];
+		bool hit = false;
+		for (size_t k = 0; spot->in_program && !hit && k < symbols->count && symbols->at[k].start <= spot->address; k++)
+			hit = scope->symbol[k] && spot->address < symbols->at[k].end;
+		hits += hit;
+	}
+	return hits;
+}
+
 static double scope_instruction_share(const struct profile *profile, const struct scope *scope)
 {
 	uint64_t inside = 0, total = profile->calls.total[CALLGRIND_INSIDE];
@@ -546,7 +563,8 @@ static enum status candidate_look(struct question *question, struct err *err)
 	const struct profile *other = NULL;
 	enum status status = profile_get(question->session, question->candidate, question->params, question->profile->iterations,
 	                                 question->timeout_s, &other, err);
-	if (status != ST_OK || other->calls_lack || other->spots_lack || !other->calls.split)
+	if (status != ST_OK || other->calls_lack || other->spots_lack || !other->calls.split || other->symbols.cpu_choice ||
+	    other->symbols.threads)
 		return status;
 	struct scope scope = scope_find(&question->scratch, other, question->code, CHANGE_REMOVED);
 	if (scope.missing || scope_executed(other, &scope, false, true) ||
@@ -590,7 +608,8 @@ static enum status executed_judge(struct question *question, bool confined, stru
 	                            shares_text(&question->scratch, profile, reach),
 	                            reach->counted ? "" : arena_printf(&question->scratch, "; what it calls is not known: %s",
 	                                                               profile->calls_lack));
-	if (!reach->counted || !reach->sampled || in_setup || !confined)
+	if (!reach->counted || !reach->sampled || in_setup || !confined || profile->symbols.cpu_choice ||
+	    profile->symbols.threads)
 		return ST_OK;
 	double gain = reach_gain_most(reach->time_share_high);
 	if (gain < 1)
@@ -636,9 +655,20 @@ static enum status question_answer(struct question *question, bool functions, st
 	result->reach.executed = scope_executed(profile, &question->scope, true, true) > 0;
 	if (!result->reach.counted || result->reach.executed)
 		return executed_judge(question, confined, err);
+	size_t hits = changed_samples(profile, &question->scope);
+	if (hits || profile->symbols.cpu_choice) {
+		const char *names = names_text(&question->scratch, code);
+		result->text = hits ? arena_printf(arena, "%s is not executed under emulation, but %zu of %zu native samples are in it: "
+		                                   "the program chooses code by the CPU", names, hits, profile->spots.count)
+		                    : arena_printf(arena, "%s is not executed under emulation, but the program may choose code by the "
+		                                   "CPU (%s): emulation can't tell", names, profile->symbols.cpu_choice);
+		return ST_OK;
+	}
 	uint64_t all = profile->calls.total[0] + profile->calls.total[1] + profile->calls.total[2];
-	const char *never = arena_printf(arena, "the workload never executes what changes: %s (none of its %.3g million instructions, "
-	                                 "set-up included)", names_text(&question->scratch, code), 1e-6 * (double)all);
+	const char *never = arena_printf(arena, "the workload does not execute what changes: %s (none of the %.3g million instructions "
+	                                 "of %llu %s, set-up included)", names_text(&question->scratch, code), 1e-6 * (double)all,
+	                                 (unsigned long long)profile->iterations,
+	                                 profile->iterations == 1 ? "iteration" : "iterations");
 	if (confined)
 		result->verdict = REACH_NOT_REACHED;
 	else

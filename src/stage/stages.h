@@ -92,7 +92,7 @@ MUST_CHECK enum status intent_find(struct session *session, const struct hypothe
 /* ---- reach: does the workload run what changes? --------------------------------------------------------------- */
 enum reach_verdict {
 	REACH_PASSED,        /* it does, or nobody can tell: `text` says which */
-	REACH_NOT_REACHED,   /* it never executes what changes */
+	REACH_NOT_REACHED,   /* in the iterations looked at, it does not execute what changes */
 	REACH_CANNOT_MATTER, /* it does, for so little time that neither direction can reach the margin */
 	REACH_UNKNOWN,       /* neither emulation nor sampling is to be had; `text` says why */
 };

@@ -300,7 +300,7 @@ static void test_question(void **state)
 	}
 	assert_int_equal(result.verdict, REACH_NOT_REACHED);
 	assert_false(result.reach.executed);
-	assert_non_null(strstr(result.text, "never executes what changes: never"));
+	assert_non_null(strstr(result.text, "does not execute what changes: never"));
 	/* The same, when more than functions may differ. */
 	assert_int_equal(ask(&bench, "never", true, true).verdict, REACH_PASSED);
 	assert_int_equal(ask(&bench, "never", false, false).verdict, REACH_PASSED);
@@ -332,6 +332,53 @@ static void test_question(void **state)
 	assert_int_equal(result.verdict, REACH_PASSED);
 	assert_non_null(strstr(result.text, "reach can't tell"));
 	bench_close(&bench);
+}
+
+/* The emulated CPU has no AVX-512: what it does not run may be all that a real one does. */
+static void test_chosen_by_cpu(void **state)
+{
+	(void)state;
+	static const char format[] =
+	    "#include <assay/bench.h>\n#include <stdlib.h>\n%s\n"
+	    "static volatile unsigned sink; static int wide;\n"
+	    "__attribute__((noinline)) unsigned wide_sum(unsigned x) { return x * %d; }\n"
+	    "__attribute__((noinline)) unsigned plain_sum(unsigned x) { return x + 3; }\n"
+	    "static void *setup(struct assay_bench *b) { wide = %s; return b; }\n"
+	    "static void run(void *s, uint64_t n) { while (n--) sink = wide ? wide_sum((unsigned)n) : plain_sum((unsigned)n); }\n"
+	    "const struct assay_workload assay_workload = {.setup = setup, .run = run};\n";
+	static const struct {
+		const char *head, *wide, *says;
+	} table[] = {
+	    {"", "__builtin_cpu_supports(\"avx512f\") && getenv(\"ASSAY_WIDE\")", "__cpu_"},
+	    {"#include <cpuid.h>\nstatic int ask(void) { unsigned a, b, c, d; __cpuid(1, a, b, c, d); return (int)a == 7; }", "ask()",
+	     "cpuid in setup"},
+	    {"__attribute__((target_clones(\"avx2\",\"default\"))) int two(int x) { return x * 0; }", "two(1)", ""}, /* by its resolver or what that one asks */
+	    /* Bytes of cpuid in a constant: nothing is chosen. */
+	    {"static volatile unsigned odd = 0; static int ask(void) { odd = 0xa20f; return odd == 7; }", "ask()", NULL},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct bench bench;
+		bench_open(&bench);
+		struct arena *arena = &bench.session.arena;
+		program_make(&bench, "baseline", arena_printf(arena, format, table[i].head, 3, table[i].wide), &bench.baseline);
+		program_make(&bench, "candidate", arena_printf(arena, format, table[i].head, 5, table[i].wide), &bench.candidate);
+		struct program program;
+		struct err err = ERR_INIT;
+		assert_int_equal(program_open(arena, bench.baseline.program, &program, &err), ST_OK);
+		assert_null(program.threads);
+		if (table[i].says) {
+			assert_non_null(program.cpu_choice);
+			assert_non_null(strstr(program.cpu_choice, table[i].says));
+		} else {
+			assert_null(program.cpu_choice);
+		}
+		struct reach_result result = ask(&bench, "wide_sum", true, false);
+		if (result.reach.counted)
+			assert_int_equal(result.verdict, table[i].says ? REACH_PASSED : REACH_NOT_REACHED);
+		if (result.reach.counted && table[i].says)
+			assert_non_null(strstr(result.text, "emulation can't tell"));
+		bench_close(&bench);
+	}
 }
 
 /* A part of the program that is not changed behaves otherwise: no bound may be claimed. */
@@ -392,7 +439,8 @@ int main(void)
 	    cmocka_unit_test(test_callgrind_parts), cmocka_unit_test(test_callgrind_unsplit_and_damaged),
 	    cmocka_unit_test(test_records),         cmocka_unit_test(test_mappings),
 	    cmocka_unit_test(test_own_program),     cmocka_unit_test(test_gain),
-	    cmocka_unit_test(test_question),        cmocka_unit_test(test_knock_on),
+	    cmocka_unit_test(test_question),        cmocka_unit_test(test_chosen_by_cpu),
+	    cmocka_unit_test(test_knock_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
