@@ -15,6 +15,7 @@
 #include "base/stat.h"
 #include "port/host.h"
 #include "port/layout.h"
+#include "port/object_program.h"
 #include "port/workload.h"
 #include "stage/stages.h"
 
@@ -227,7 +228,7 @@ static bool side_start(struct engine *engine, struct side *side, const char *pro
 	    workload_request(&engine->block_arena, program, engine->params, session->run.seed, "--serve", NULL);
 	request.cpu = measurement->plan.cpu >= 0 ? measurement->plan.cpu : -1;
 	request.env = side->variant->env;
-	request.realtime = true;
+	request.realtime = measurement->plan.cpu >= 0;
 	request.interrupted = session->interrupted;
 	request_stack(engine, &request);
 	const struct side *other = &engine->sides[side == &engine->sides[BASELINE] ? CANDIDATE : BASELINE];
@@ -423,6 +424,8 @@ static bool block_pair(struct engine *engine, uint32_t index, struct pair *ret_p
 	for (unsigned i = 0; i < 2; i++)
 		if (!side_sample(engine, &engine->sides[first ^ i], engine->prime, measurement->iterations, &replies[first ^ i]))
 			return false;
+	/* Threads on several CPUs are moved and wait for each other: that belongs to their work. */
+	uint32_t ignored = measurement->plan.cpu >= 0 ? 0 : BENCH_MIGRATED | BENCH_PREEMPTED;
 	*ret_pair = (struct pair){
 	    .block = measurement->blocks,
 	    .layout = engine->layout_seed,
@@ -431,8 +434,8 @@ static bool block_pair(struct engine *engine, uint32_t index, struct pair *ret_p
 	    .iterations = measurement->iterations,
 	    .baseline_ns = replies[BASELINE].ns,
 	    .candidate_ns = replies[CANDIDATE].ns,
-	    .baseline_flags = replies[BASELINE].flags,
-	    .candidate_flags = replies[CANDIDATE].flags,
+	    .baseline_flags = replies[BASELINE].flags & ~ignored,
+	    .candidate_flags = replies[CANDIDATE].flags & ~ignored,
 	};
 	return true;
 }
@@ -535,7 +538,7 @@ static enum status engine_run(struct engine *engine)
 	struct host_affinity affinity;
 	struct host_disturbance disturbance = host_disturbance_read();
 	host_cpu_leave(measurement->plan.cpu, &affinity);
-	bool realtime = proc_realtime_enter();
+	bool realtime = measurement->plan.cpu >= 0 && proc_realtime_enter();
 	while (!engine->done)
 		engine_block(engine);
 	if (realtime)
@@ -554,6 +557,24 @@ static enum status engine_run(struct engine *engine)
 	return engine->err ? engine->err->code : ST_OK;
 }
 
+/* The function that either program starts threads with, NULL if none. On one CPU they would take turns: nothing that they
+ * do to each other, such as sharing a cache line, would take any time. */
+static const char *threads_started(struct session *session, const struct variant *baseline, const struct variant *candidate)
+{
+	const char *threads = NULL;
+	struct arena scratch;
+	arena_init(&scratch);
+	for (int i = 0; i < 2 && !threads; i++) {
+		struct program program;
+		struct err ignored = ERR_INIT; /* a damaged program fails where it is started */
+		if (program_open(&scratch, (i ? candidate : baseline)->program, &program, &ignored) == ST_OK)
+			threads = program.threads;
+	}
+	threads = arena_strdup(&session->arena, threads);
+	arena_release(&scratch);
+	return threads;
+}
+
 enum status measure(struct session *session, const struct variant *baseline, const struct variant *candidate,
                     const struct binding_list *params, const struct plan *plan, const struct sample_sink *sink,
                     struct measurement *ret_measurement, struct err *err)
@@ -567,8 +588,13 @@ enum status measure(struct session *session, const struct variant *baseline, con
 		               baseline->program ? candidate->name : baseline->name);
 	if (ret_measurement->plan.sample_target_ns == 0)
 		ret_measurement->plan.sample_target_ns = DEFAULT_TARGET_NS;
-	if (plan->cpu == CPU_CHOOSE)
-		ret_measurement->plan.cpu = host_cpu_choose();
+	if (plan->cpu == CPU_CHOOSE) {
+		const char *threads = threads_started(session, baseline, candidate);
+		ret_measurement->plan.cpu = threads ? CPU_ANY : host_cpu_choose();
+		if (threads && host_cpus_usable() < 2)
+			return err_set(err, ST_INPUT, "threads: the program uses %s, but on the one CPU here threads never run at once: "
+			               "measure with two CPUs or more", threads);
+	}
 	struct engine engine = {
 	    .session = session,
 	    .params = params,

@@ -30,6 +30,8 @@ static const char driver[] =
     "#define _GNU_SOURCE\n"
     "#include <assay/bench.h>\n"
     "#include <errno.h>\n"
+    "#include <pthread.h>\n"
+    "#include <sched.h>\n"
     "#include <stdlib.h>\n"
     "#include <stdio.h>\n"
     "#include <string.h>\n"
@@ -37,7 +39,7 @@ static const char driver[] =
     "#ifndef BAD\n#define BAD 0\n#endif\n"
     "enum { GOOD, CRASH, HANG, SAYS_FAIL, OTHER_BYTE, OTHER_SIZE, ONE_LESS, ONE_MORE, OTHER_LABEL, RANDOM, NO_OUTPUT,\n"
     "       CRASH_IN_SETUP, HANG_IN_SETUP, CRASH_AT_END, WRITES_TO_4, HANG_LATER, CRASH_LATER, WRONG_LATER,\n"
-    "       OTHER_ONCE, RANDOM_LATER };\n"
+    "       OTHER_ONCE, RANDOM_LATER, THREADS };\n"
     "struct state { unsigned char data[100000]; uint64_t sum; unsigned long calls; };\n"
     "/* How often the program was started, this time included. */\n"
     "static long starts(void)\n"
@@ -383,6 +385,48 @@ static struct measurement measured(struct session *session, const char *bad, dou
 	return measurement;
 }
 
+/* Starts a thread and is not content with one CPU, nor with a policy that lets nobody else run. */
+static const char threads_driver[] =
+    "#define _GNU_SOURCE\n"
+    "#include <assay/bench.h>\n#include <pthread.h>\n#include <sched.h>\n"
+    "static volatile unsigned sink;\n"
+    "static void *nothing(void *context) { return context; }\n"
+    "static void *setup(struct assay_bench *b)\n"
+    "{\n"
+    "	cpu_set_t set;\n"
+    "	pthread_t thread;\n"
+    "	if (pthread_create(&thread, 0, nothing, b) || pthread_join(thread, 0)) assay_fail(b, \"no thread\");\n"
+    "	if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2) assay_fail(b, \"on one CPU\");\n"
+    "	if (sched_getscheduler(0) != SCHED_OTHER) assay_fail(b, \"realtime\");\n"
+    "	return b;\n"
+    "}\n"
+    "static void run(void *s, uint64_t n) { (void)s; for (n *= 100; n--;) sink = sink * 31; }\n"
+    "const struct assay_workload assay_workload = {.setup = setup, .run = run};\n";
+
+static void threads_are_not_pinned(void **state)
+{
+	struct session *session = *state;
+	file_write(in_folder("threads.c"), threads_driver);
+	run_ok(arena_printf(&files, "cd %s && cc -O1 -I. threads.c runtime.o -o threads -lpthread", folder));
+	struct variant baseline = {.name = "baseline", .program = in_folder("threads")};
+	struct variant candidate = {.name = "candidate", .program = in_folder("threads")};
+	struct plan plan = {.seed = 1, .alpha = 0.01, .margin = 0.01, .budget_s = 1, .sample_target_ns = 1000000, .cpu = CPU_CHOOSE};
+	struct sample_sink sink = {0};
+	struct measurement measurement;
+	struct err err = ERR_INIT;
+	enum status status = measure(session, &baseline, &candidate, NULL, &plan, &sink, &measurement, &err);
+	if (host_cpus_usable() < 2) {
+		assert_int_equal(status, ST_INPUT);
+		HAS(err.text, "threads: the program uses pthread_create");
+		return;
+	}
+	assert_int_equal(status, ST_OK);
+	assert_null(measurement.failure);
+	assert_int_equal(measurement.plan.cpu, CPU_ANY);
+	assert_true(measurement.pairs.count > 0);
+	assert_int_equal(pairs_excluded_count(&measurement.pairs), 0);
+}
+
 static void pairs_are_taken_and_kept(void **state)
 {
 	struct kept kept = {0};
@@ -620,6 +664,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(baseline_failure_is_not_the_candidates, setup, teardown),
 	    cmocka_unit_test_setup_teardown(interrupted_keeps_the_pairs, setup, teardown),
 	    cmocka_unit_test_setup_teardown(full_disk_ends_nothing, setup, teardown),
+	    cmocka_unit_test_setup_teardown(threads_are_not_pinned, setup, teardown),
 	    cmocka_unit_test_setup_teardown(budget_ends_it, setup, teardown),
 	    cmocka_unit_test_setup_teardown(instructions_are_counted, setup, teardown),
 	    cmocka_unit_test_setup_teardown(missing_valgrind_is_a_reason, setup, teardown),
