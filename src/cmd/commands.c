@@ -17,6 +17,7 @@ static const char *const try_examples[] = {
 	"assay try --patch faster.patch --project lib --forbid slower", "a patch, as a gate: exit status 1 if it is slower",
 	"assay try --define CACHE_LINE=128 --workload lookup --param size=4096", "a macro, on one workload and size",
 	"assay try --patch a.patch --bench bench.c --bench-source codec.c", "without a project file",
+	"assay try --rev v1.0..v1.1 --project lib", "two revisions of the tree",
 	"assay try --vs 'zstd -c corpus' --any-output -- gzip -c corpus", "two commands whose outputs differ",
 	"assay try --patch a.patch --build 'make -j2' --run './tool -d corpus'", "a patch, on a whole command",
 	"assay try --flags -O3 --matrix 'cc=gcc-12,clang-19 opt=-O2'", "flags, under two compilers", NULL};
@@ -52,7 +53,7 @@ const struct command command_table[] = {
 	 explain_examples, command_explain},
 	{CMD_TRY, "try", "[FINDING | -- COMMAND...]", 0, 1,
 	 "settles one hypothesis: a finding, a patch, a macro, flags, a compiler, a command",
-	 "Exactly one candidate: a FINDING (its id, or FILE:LINE), --patch, --define, --flags, --cc, --env, or --vs with the command "
+	 "Exactly one candidate: a FINDING (its id, or FILE:LINE), --patch, --rev, --define, --flags, --cc, --env, or --vs with the command "
 	 "that it is compared with behind `--`. It is settled by the cheapest "
 	 "proof that suffices, in this order: is it built; do the tokens differ; does the machine code differ; is it deliberate; "
 	 "does the workload run it; are the results the same; and only then time, measured in pairs against a control. What has no workload is settled as "

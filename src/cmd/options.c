@@ -11,7 +11,7 @@
 
 enum option_id {
 	OPT_HELP = 256, OPT_FORMAT, OPT_OUTPUT, OPT_JOBS, OPT_PROJECT, OPT_SOURCE, OPT_DATABASE, OPT_PATTERN, OPT_PATCHES,
-	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_ENV, OPT_VS, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS,
+	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_ENV, OPT_VS, OPT_REV, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS,
 	OPT_BENCH_LIBS, OPT_RUN, OPT_BUILD, OPT_METRIC, OPT_BETTER, OPT_STDIN, OPT_SHELL, OPT_ANY_OUTPUT, OPT_CPUS, OPT_PARAM,
 	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_REQUIRE,
 	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
@@ -42,6 +42,8 @@ static const struct option_spec specs[] = {
 	{OPT_DEFINE, 0, "define", "X=Y", CMD_TRY, "the candidate is -DX=Y in every compile command of the workload", NULL},
 	{OPT_FLAGS, 0, "flags", "FLAGS", CMD_TRY, "the candidate is these flags, after those of the workload", NULL},
 	{OPT_CC, 0, "cc", "CC", CMD_TRY, "the candidate is this compiler", NULL},
+	{OPT_REV, 0, "rev", "A..B", CMD_TRY, "the candidate is what git has in B and not in A; the baseline is A. The working tree is "
+	 "not looked at", NULL},
 	{OPT_ENV, 0, "env", "NAME=VALUE", CMD_TRY, "the candidate is this variable in the environment of the workload", NULL},
 	{OPT_VS, 0, "vs", "COMMAND", CMD_TRY, "the candidate is this command; the baseline is the command behind `--`", NULL},
 	{OPT_WORKLOAD, 0, "workload", "NAME", SETTLING, "only this workload of the project file; may be repeated "
@@ -291,6 +293,9 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		break;
 	case OPT_CC:
 		options->cc = value;
+		break;
+	case OPT_REV:
+		options->rev = value;
 		break;
 	case OPT_ENV:
 		options->env = value;

@@ -25,7 +25,7 @@ struct options {
 	const char *baseline, *changed_since; /* NULL: not narrowed */
 	bool all; /* also what the baseline knows */
 	/* the candidate of try */
-	const char *patch, *define, *flags, *cc, *env, *vs;
+	const char *patch, *define, *flags, *cc, *env, *vs, *rev;
 	/* what it is run with */
 	struct string_list workloads;
 	const char *bench;

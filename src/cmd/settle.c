@@ -137,8 +137,9 @@ static const char *trial_repeat(struct ladder *ladder, const struct trial *trial
 	char *text = own ? arena_strdup(arena, trial->hypothesis->repeat)
 	                 : arena_printf(arena, "assay try %s --project %s", trial->hypothesis->argument,
 	                                shell_quote(arena, project->dir));
-	if (!own && strcmp(project->tree, project->dir) != 0)
-		text = arena_printf(arena, "%s --source %s", text, shell_quote(arena, project->tree));
+	const char *tree = project->origin ? project->origin : project->tree;
+	if (!own && strcmp(tree, project->dir) != 0)
+		text = arena_printf(arena, "%s --source %s", text, shell_quote(arena, tree));
 	const struct workload *workload = trial->workload;
 	if (!own && workload && workload->argument)
 		text = workload->argument[0] ? arena_printf(arena, "%s %s", text, workload->argument) : text;

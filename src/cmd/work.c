@@ -422,6 +422,14 @@ static enum status bench_workload(struct work *work, struct err *err)
 	if (options->bench_libs && !shell_split(arena, options->bench_libs, &workload->libs))
 		return err_set(err, ST_USAGE, "--bench-libs: a quote is left open in: %s", options->bench_libs);
 	workload->params = options->params;
+	char *argument = arena_printf(arena, "--bench %s", shell_quote(arena, bench));
+	for (size_t i = 0; i < workload->sources.count; i++)
+		argument = arena_printf(arena, "%s --bench-source %s", argument, shell_quote(arena, workload->sources.at[i]));
+	if (options->bench_flags)
+		argument = arena_printf(arena, "%s --bench-flags %s", argument, shell_quote(arena, options->bench_flags));
+	if (options->bench_libs)
+		argument = arena_printf(arena, "%s --bench-libs %s", argument, shell_quote(arena, options->bench_libs));
+	workload->argument = argument;
 	session->project.workloads = (struct workload_list){0};
 	list_push(arena, &session->project.workloads, workload);
 	return ST_OK;

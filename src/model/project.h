@@ -56,6 +56,7 @@ LIST_OF(struct decision, decision_list);
 struct project {
 	const char *dir;  /* absolute: the folder of assay.yaml, or the one that was named */
 	const char *tree; /* absolute: the source tree that is scanned, copied and patched; often dir itself */
+	const char *origin; /* absolute: where `tree` was taken from, of another revision; NULL: it is the user's own */
 	const char *file; /* assay.yaml, or NULL when there is none */
 	const char *compile_commands; /* absolute, or NULL */
 	const char *build; /* what builds the whole tree, for /bin/sh in a copy; NULL: nothing needs to */

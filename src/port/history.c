@@ -1,11 +1,14 @@
 #include "port/history.h"
 
 #include "base/text.h"
+#include "port/tree.h"
 
 #include <ctype.h>
 #include <git2.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 struct collecting {
 	struct arena *arena;
@@ -69,30 +72,167 @@ static enum status diff_read(struct collecting *collecting, git_repository *repo
 	return status;
 }
 
+/* The repository of a tree, and where in it the tree lies: "" or a path that ends in '/'. */
+static enum status repository_open(struct arena *arena, const char *tree, git_repository **ret_repository,
+                                   const char **ret_prefix, struct err *err)
+{
+	enum status status = ST_OK;
+	char *real = realpath(tree, NULL);
+	*ret_repository = NULL;
+	if (!real || git_repository_open_ext(ret_repository, real, 0, NULL) != 0)
+		status = err_set(err, ST_INPUT, "%s is in no git repository that can be read: %s", tree, said());
+	const char *root = status == ST_OK ? git_repository_workdir(*ret_repository) : NULL;
+	if (status == ST_OK && !root)
+		status = err_set(err, ST_INPUT, "the git repository of %s has no working tree", tree);
+	if (status == ST_OK) {
+		const char *below = path_under(real, path_clean(arena, root));
+		*ret_prefix = !below || strcmp(below, ".") == 0 ? "" : arena_printf(arena, "%s/", below);
+	}
+	free(real);
+	return status;
+}
+
 enum status history_changed_since(struct arena *arena, const char *tree, const char *revision,
                                   struct changed_list *ret_changes, struct err *err)
 {
 	*ret_changes = (struct changed_list){0};
 	git_repository *repository = NULL;
+	struct collecting collecting = {.arena = arena, .changes = ret_changes};
 	git_libgit2_init();
-	enum status status = ST_OK;
-	char *real = realpath(tree, NULL);
-	if (!real || git_repository_open_ext(&repository, real, 0, NULL) != 0)
-		status = err_set(err, ST_INPUT, "%s is in no git repository that can be read: %s", tree, said());
-	const char *root = status == ST_OK ? git_repository_workdir(repository) : NULL;
-	if (status == ST_OK && !root)
-		status = err_set(err, ST_INPUT, "the git repository of %s has no working tree", tree);
-	if (status == ST_OK) {
-		const char *below = path_under(real, path_clean(arena, root));
-		struct collecting collecting = {.arena = arena, .changes = ret_changes,
-		                                .prefix = !below || strcmp(below, ".") == 0 ? "" : arena_printf(arena, "%s/", below)};
+	enum status status = repository_open(arena, tree, &repository, &collecting.prefix, err);
+	if (status == ST_OK)
 		status = diff_read(&collecting, repository, revision, err);
-	}
-	free(real);
 	git_repository_free(repository);
 	git_libgit2_shutdown();
 	return status;
 }
+
+/* ---- two revisions ------------------------------------------------------------------------------------------------- */
+
+static enum status revision_tree(struct arena *arena, git_repository *repository, const char *revision, const char *prefix,
+                                 git_tree **ret_tree, const char **ret_id, struct err *err)
+{
+	git_object *object = NULL, *root = NULL, *part = NULL;
+	git_tree_entry *entry = NULL;
+	enum status status = ST_OK;
+	*ret_tree = NULL;
+	if (git_revparse_single(&object, repository, revision) != 0 || git_object_peel(&root, object, GIT_OBJECT_TREE) != 0) {
+		status = err_set(err, ST_USAGE, "the repository has no revision '%s' (%s): `git log` lists them, and a shallow clone has "
+		                 "only its newest", revision, said());
+	} else if (prefix[0]) {
+		const char *path = arena_strndup(arena, prefix, strlen(prefix) - 1);
+		if (git_tree_entry_bypath(&entry, (git_tree *)root, path) != 0 || git_tree_entry_type(entry) != GIT_OBJECT_TREE ||
+		    git_tree_entry_to_object(&part, repository, entry) != 0)
+			status = err_set(err, ST_INPUT, "revision %s has no folder %s", revision, path);
+		else
+			*ret_tree = (git_tree *)part;
+	} else {
+		*ret_tree = (git_tree *)root;
+		root = NULL;
+	}
+	if (status == ST_OK) {
+		git_object *commit = NULL;
+		const git_oid *id = git_object_id(git_object_peel(&commit, object, GIT_OBJECT_COMMIT) == 0 ? commit : object);
+		char digits[13];
+		*ret_id = arena_strdup(arena, git_oid_tostr(digits, sizeof digits, id));
+		git_object_free(commit);
+	}
+	git_tree_entry_free(entry);
+	git_object_free(root);
+	git_object_free(object);
+	return status;
+}
+
+struct exporting {
+	struct arena *arena;
+	git_repository *repository;
+	const char *folder;
+	struct revisions *revisions;
+	enum status status;
+	struct err *err;
+};
+
+static void export_problem(struct exporting *exporting, const char *path, const char *what)
+{
+	list_push(exporting->arena, &exporting->revisions->problems,
+	          arena_printf(exporting->arena, "%s is left out: %s", path, what));
+}
+
+static int export_entry(const char *root, const git_tree_entry *entry, void *context)
+{
+	struct exporting *exporting = context;
+	struct arena scratch;
+	arena_init(&scratch);
+	const char *name = arena_printf(&scratch, "%s%s", root, git_tree_entry_name(entry));
+	const char *path = path_join(&scratch, exporting->folder, name);
+	git_blob *blob = NULL;
+	git_filemode_t mode = git_tree_entry_filemode(entry);
+	if (mode == GIT_FILEMODE_TREE) {
+		exporting->status = folder_make(path, exporting->err);
+	} else if (mode == GIT_FILEMODE_COMMIT) {
+		export_problem(exporting, name, "it is a submodule");
+	} else if (git_blob_lookup(&blob, exporting->repository, git_tree_entry_id(entry)) != 0) {
+		export_problem(exporting, name, said());
+	} else if (mode == GIT_FILEMODE_LINK) {
+		const char *target = arena_strndup(&scratch, git_blob_rawcontent(blob), (size_t)git_blob_rawsize(blob));
+		if (symlink(target, path) != 0)
+			export_problem(exporting, name, "the link can't be made");
+	} else {
+		exporting->status = file_write(path, git_blob_rawcontent(blob), (size_t)git_blob_rawsize(blob), exporting->err);
+		if (exporting->status == ST_OK && mode == GIT_FILEMODE_BLOB_EXECUTABLE)
+			chmod(path, 0755);
+	}
+	git_blob_free(blob);
+	arena_release(&scratch);
+	return exporting->status == ST_OK ? 0 : -1;
+}
+
+enum status history_revisions(struct arena *arena, const char *tree, const char *from, const char *to, const char *folder,
+                              struct revisions *ret_revisions, struct err *err)
+{
+	*ret_revisions = (struct revisions){0};
+	git_repository *repository = NULL;
+	git_tree *trees[2] = {NULL, NULL};
+	git_diff *diff = NULL;
+	git_buf text = {0};
+	const char *prefix = "";
+	git_libgit2_init();
+	enum status status = repository_open(arena, tree, &repository, &prefix, err);
+	if (status == ST_OK)
+		status = revision_tree(arena, repository, from, prefix, &trees[0], &ret_revisions->from, err);
+	if (status == ST_OK)
+		status = revision_tree(arena, repository, to, prefix, &trees[1], &ret_revisions->to, err);
+	if (status == ST_OK)
+		status = folder_make(folder, err);
+	if (status == ST_OK) {
+		struct exporting exporting = {.arena = arena, .repository = repository, .folder = folder,
+		                              .revisions = ret_revisions, .err = err};
+		if (git_tree_walk(trees[0], GIT_TREEWALK_PRE, export_entry, &exporting) != 0)
+			status = exporting.status != ST_OK
+			             ? exporting.status
+			             : err_set(err, ST_INPUT, "revision %s can't be read: %s", from, said());
+	}
+	git_diff_options options;
+	git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
+	options.flags = GIT_DIFF_IGNORE_SUBMODULES;
+	/* The user's configuration must not change the prefixes. */
+	options.old_prefix = "a";
+	options.new_prefix = "b";
+	if (status == ST_OK && (git_diff_tree_to_tree(&diff, repository, trees[0], trees[1], &options) != 0 ||
+	                        git_diff_to_buf(&text, diff, GIT_DIFF_FORMAT_PATCH) != 0))
+		status = err_set(err, ST_INPUT, "the changes from %s to %s can't be read: %s", from, to, said());
+	if (status == ST_OK)
+		ret_revisions->diff = arena_strndup(arena, text.ptr, text.size);
+	git_buf_dispose(&text);
+	git_diff_free(diff);
+	git_tree_free(trees[0]);
+	git_tree_free(trees[1]);
+	git_repository_free(repository);
+	git_libgit2_shutdown();
+	return status;
+}
+
+/* ---- what changed around a line --------------------------------------------------------------------------------------- */
 
 static bool overlaps(const struct changed_list *changes, const char *file, unsigned first, unsigned last)
 {

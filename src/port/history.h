@@ -21,6 +21,17 @@ LIST_OF(struct changed_lines, changed_list);
 MUST_CHECK enum status history_changed_since(struct arena *arena, const char *tree, const char *revision,
                                              struct changed_list *ret_changes, struct err *err);
 
+/* Two revisions of a tree. */
+struct revisions {
+	const char *from, *to; /* their ids, 12 digits */
+	const char *diff;      /* unified, a/ and b/ before paths that are relative to the tree */
+	struct string_list problems; /* one sentence each: what could not be written */
+};
+/* Writes the tree as it was at `from` to `folder`, which must not exist, and reads how `to` differs. Submodules and filters
+ * (line ends, large files) are not followed. Errors as above; ST_SYSTEM: it can't be written. */
+MUST_CHECK enum status history_revisions(struct arena *arena, const char *tree, const char *from, const char *to,
+                                         const char *folder, struct revisions *ret_revisions, struct err *err);
+
 /* Does the line itself, or the function around it, hold something that changed? `text`: the file as it is now; functions
  * are found as `git diff --function-context` finds them: from a line that begins with a letter to one that begins with
  * a brace. */

@@ -397,15 +397,30 @@ static void job_kill(struct job *job, enum proc_end reason)
 	kill(job->pid, SIGKILL);
 }
 
+/* Of a child that has ended and is not yet collected. */
+static double run_delay(pid_t pid)
+{
+	char path[64], text[128];
+	snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+	unsigned long long delay_ns = 0;
+	fd_close(&fd);
+	text[size > 0 ? size : 0] = '\0';
+	return sscanf(text, "%*u %llu", &delay_ns) == 1 ? 1e-9 * (double)delay_ns : 0;
+}
+
 /* Collects the child when it has ended. */
 static void job_reap(struct arena *arena, struct job *job)
 {
 	int wait_status = 0;
 	struct rusage usage;
-	pid_t pid = wait4(job->pid, &wait_status, WNOHANG, &usage);
-	if (pid != job->pid)
+	siginfo_t ended = {0};
+	if (waitid(P_PID, (id_t)job->pid, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid != job->pid)
 		return;
-	double now = proc_now();
+	double now = proc_now(), delay_s = run_delay(job->pid);
+	if (wait4(job->pid, &wait_status, 0, &usage) != job->pid)
+		return;
 	job->running = false;
 	fd_close(&job->pidfd);
 	if (job->out.fd >= 0)
@@ -418,6 +433,7 @@ static void job_reap(struct arena *arena, struct job *job)
 	                (double)usage.ru_stime.tv_sec + 1e-6 * (double)usage.ru_stime.tv_usec - job->stamp.cpu_s;
 	if (result->cpu_s < 0)
 		result->cpu_s = 0;
+	result->run_delay_s = delay_s;
 	result->involuntary_switches = (uint64_t)usage.ru_nivcsw;
 	if (job->killed) {
 		result->end = job->kill_reason;

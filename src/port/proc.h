@@ -38,6 +38,7 @@ struct proc_result {
 	const char *err;  /* the last 64 KiB of what it wrote to stderr */
 	double wall_s, cpu_s; /* from exec on, with descendants that were waited for */
 	uint64_t involuntary_switches; /* of the same */
+	double run_delay_s; /* how long the process itself could have run and had no CPU; 0 where the kernel doesn't say */
 };
 
 bool proc_ok(const struct proc_result *result); /* exited with 0 */

@@ -84,7 +84,7 @@ static const char *foreign_file(struct session *session, const char *copy)
 	static const char *const names[] = {"Makefile",       "GNUmakefile",    "config.status",        "CMakeCache.txt",
 	                                    "build.ninja",    "build/Makefile", "build/CMakeCache.txt", "build/build.ninja",
 	                                    "build/config.status"};
-	const char *tree = session->project.tree;
+	const char *tree = session->project.origin ? session->project.origin : session->project.tree;
 	if (path_under(session->workdir, tree))
 		return NULL; /* the copy itself lies in the tree, so that its own name holds the tree's */
 	struct arena scratch;
@@ -152,7 +152,7 @@ static enum status copy_build(struct session *session, const struct hypothesis *
 		*ret_said = arena_printf(arena,
 		                         "%s in the copy names the original tree %s, so `%s` builds from there: let `build` configure "
 		                         "the copy anew, or keep build folders out of the tree",
-		                         foreign, session->project.tree, build);
+		                         foreign, session->project.origin ? session->project.origin : session->project.tree, build);
 	return ST_OK;
 }
 

@@ -26,8 +26,8 @@ static const double LOOK_LONG_S = 2;         /* a command so long is looked at o
 static const double PRESSURE_MOST = 0.10;    /* of time in which somebody waited for a CPU */
 static const double SWITCHES_MOST = 50;      /* involuntary ones a second of CPU time; time slices of some ms give 200 */
 static const double SWITCHES_LEAST = 3;      /* that many in all: housekeeping of the kernel is no contention */
-static const double CPU_SHARE_LEAST = 0.2;   /* of the wall clock's time: below, the command waits for something else */
-static const double CPU_SHARE_MOST = 1.2;    /* above, it runs on several CPUs at once */
+static const double BUSY_LEAST = 0.2;        /* of its time on a CPU or ready for one: below, it waits for something else */
+static const double CPUS_MOST = 1.2;         /* above, it runs on several CPUs at once */
 
 static const char *percent_text(struct arena *arena, double share)
 {
@@ -63,7 +63,7 @@ enum status measure_metric(struct session *session, const struct variant *baseli
 	arena_init(&scratch);
 	int cpu = workload->cpu == CPU_CHOOSE ? host_cpu_choose() : workload->cpu;
 	struct host_contention contention = host_contention_read();
-	double wall_s = 0, cpu_s = 0, switches = 0;
+	double wall_s = 0, cpu_s = 0, delay_s = 0, switches = 0;
 	enum status status = ST_OK;
 	for (int i = 0; i < LOOKS && wall_s < LOOK_LONG_S && status == ST_OK; i++) {
 		struct proc_request request = command_request(baseline, cpu, timeout_s, session->interrupted);
@@ -79,21 +79,22 @@ enum status measure_metric(struct session *session, const struct variant *baseli
 			break;
 		wall_s += result.wall_s;
 		cpu_s += result.cpu_s;
+		delay_s += result.run_delay_s;
 		switches += (double)result.involuntary_switches;
 	}
 	arena_release(&scratch);
 	if (status != ST_OK)
 		return status;
 	const char *contended = contention_text(arena, &contention, switches, cpu_s);
-	double share = wall_s > 0 ? cpu_s / wall_s : 0;
+	double cpus = wall_s > 0 ? cpu_s / wall_s : 0, busy = wall_s > 0 ? (cpu_s + delay_s) / wall_s : 0;
 	*ret_metric = METRIC_WALL;
 	if (!contended)
 		*ret_why = "because nobody contends for the CPUs";
-	else if (share < CPU_SHARE_LEAST)
-		*ret_why = arena_printf(arena, "because the baseline spends only %s of its time on a CPU (although %s)",
-		                        percent_text(arena, share), contended);
-	else if (share > CPU_SHARE_MOST)
-		*ret_why = arena_printf(arena, "because the baseline runs on %.1f CPUs at once (although %s)", share, contended);
+	else if (busy < BUSY_LEAST)
+		*ret_why = arena_printf(arena, "because the baseline spends only %s of its time on a CPU or ready for one (although %s)",
+		                        percent_text(arena, busy), contended);
+	else if (cpus > CPUS_MOST)
+		*ret_why = arena_printf(arena, "because the baseline runs on %.1f CPUs at once (although %s)", cpus, contended);
 	else {
 		*ret_metric = METRIC_CPU;
 		*ret_why = arena_printf(arena, "because %s", contended);

@@ -12,6 +12,7 @@
 #include <git2.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char folder[] = "/tmp/assay-history-XXXXXX";
@@ -164,9 +165,65 @@ static void test_errors(void **state)
 	arena_release(&arena);
 }
 
+/* A repository of its own: the working tree is not looked at, a folder inside has its own names. */
+static void test_revisions(void **state)
+{
+	(void)state;
+	struct arena arena;
+	struct err err = ERR_INIT;
+	struct revisions revisions;
+	arena_init(&arena);
+	char outer[sizeof folder];
+	strcpy(outer, folder);
+	strcpy(folder, "/tmp/assay-history-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	git_repository *repository;
+	assert_int_equal(git_repository_init(&repository, folder, 0), 0);
+	put(&arena, "lib/a.c", "int a;\n");
+	put(&arena, "lib/run", "#!/bin/sh\n");
+	put(&arena, "other.c", "int other;\n");
+	assert_int_equal(chmod(at(&arena, "lib/run"), 0755), 0);
+	assert_int_equal(symlink("a.c", at(&arena, "lib/link.c")), 0);
+	commit(repository, "one");
+	put(&arena, "lib/a.c", "int b;\n");
+	put(&arena, "lib/new.c", "int c;\n");
+	put(&arena, "other.c", "int changed;\n");
+	commit(repository, "two");
+	git_repository_free(repository);
+	put(&arena, "lib/a.c", "int dirty;\n");
+
+	const char *lib = at(&arena, "lib"), *out = at(&arena, "out");
+	if (history_revisions(&arena, lib, "one", "two", out, &revisions, &err) != ST_OK)
+		fail_msg("%s", err.text);
+	const char *text;
+	size_t size;
+	assert_int_equal(file_read(&arena, path_join(&arena, out, "a.c"), &text, &size, &err), ST_OK);
+	assert_string_equal(text, "int a;\n");
+	assert_int_equal(access(path_join(&arena, out, "run"), X_OK), 0);
+	char target[16] = "";
+	assert_int_equal(readlink(path_join(&arena, out, "link.c"), target, sizeof target - 1), 3);
+	assert_int_not_equal(access(path_join(&arena, out, "new.c"), F_OK), 0);
+	assert_int_not_equal(access(path_join(&arena, out, "other.c"), F_OK), 0);
+	assert_non_null(strstr(revisions.diff, "--- a/a.c\n+++ b/a.c\n@@ -1 +1 @@\n-int a;\n+int b;\n"));
+	assert_non_null(strstr(revisions.diff, "+++ b/new.c"));
+	assert_null(strstr(revisions.diff, "changed"));
+	assert_int_equal(strlen(revisions.from), 12);
+	assert_string_not_equal(revisions.from, revisions.to);
+	/* An id of 12 digits names the same again. */
+	struct revisions again;
+	assert_int_equal(history_revisions(&arena, lib, revisions.from, revisions.to, at(&arena, "out2"), &again, &err), ST_OK);
+	assert_string_equal(again.diff, revisions.diff);
+	assert_int_equal(history_revisions(&arena, lib, "one", "three", at(&arena, "out3"), &again, &err), ST_USAGE);
+	assert_non_null(strstr(err.text, "no revision 'three'"));
+	assert_int_equal(tree_remove(folder, &err), ST_OK);
+	strcpy(folder, outer);
+	arena_release(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes), cmocka_unit_test(test_touches),
+		cmocka_unit_test(test_revisions),
 	                                   cmocka_unit_test(test_errors)};
 	return cmocka_run_group_tests(tests, make, clean);
 }
