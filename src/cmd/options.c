@@ -68,7 +68,7 @@ static const struct option_spec specs[] = {
 	{OPT_MATRIX, 0, "matrix", "MATRIX", MEASURING, "build configurations: 'cc=gcc-12,clang-19 opt=-O2,-O3' (default: $CC, the "
 	 "database's compiler or gcc, with the -O level of workloads and database, or -O2; of `prove`: every gcc-N and clang-N, -O2 and -O3)", NULL},
 	{OPT_MARGIN, 0, "margin", "PERCENT", MEASURING, "the smallest effect worth having (default: 1%)", NULL},
-	{OPT_ALPHA, 0, "alpha", "PERCENT", MEASURING, "the chance of a wrong verdict that is accepted (default: 1%)", NULL},
+	{OPT_ALPHA, 0, "alpha", "PERCENT", MEASURING, "the accepted chance of a wrong verdict in all trials of a hypothesis together (default: 1%)", NULL},
 	{OPT_BUDGET, 0, "budget", "TIME", MEASURING, "time for measuring one trial: 500ms, 60s, 2m (default: 20s; of `prove`: 1s)", NULL},
 	{OPT_LAYOUTS, 0, "layouts", "N", MEASURING, "over at least N layouts of the programs (order and offsets of their code and data are "
 	 "drawn anew for every block) instead of as built; 8 to 16 are advised; at 1% a verdict takes 19 (default: 1, as built)", NULL},

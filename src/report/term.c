@@ -744,7 +744,8 @@ static const char *hypotheses_text(struct arena *arena, const struct family_list
 static const char *plan_text(struct arena *arena, const struct run *run)
 {
 	const char *layouts = run->layouts ? arena_printf(arena, ", over %u layouts at least", run->layouts) : "";
-	return arena_printf(arena, "alpha %s, margin %s, budget %g s a trial%s, seed %llu", fraction_text(arena, run->alpha),
+	return arena_printf(arena, "alpha %s a hypothesis, margin %s, budget %g s a trial%s, seed %llu",
+	                    fraction_text(arena, run->alpha),
 	                    fraction_text(arena, run->margin), run->budget_s, layouts, (unsigned long long)run->seed);
 }
 
