@@ -387,7 +387,7 @@ static bool site_built(struct ladder *ladder, struct site *site, const struct st
 	}
 	if (baseline->units.count == 0 && !ladder->session->run.database) {
 		trial_settle(ladder, trial, RUNG_BUILT, VERDICT_INCONCLUSIVE, started,
-		             arena_printf(arena, "no workload reads %s, and how it is compiled is not known: name a "
+		             arena_printf(arena, "no chosen workload reads %s, and how it is compiled is not known: name a "
 		                          "compile_commands.json with -p", what));
 		return false;
 	}
