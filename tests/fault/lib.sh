@@ -190,7 +190,8 @@ audit()
 	cp "$scratch/logs/stderr" "$scratch/logs/stderr.json"
 	words=$status
 	run audit "$project" --budget 1s --seed 1 "${audit_options[@]}"
-	((words == status)) || fail "as JSON it ended with status $words"
+	# 3: on a busy machine a control may show too little to judge by, in one of the two runs or in both.
+	((words == status || words == 3 || status == 3)) || fail "as JSON it ended with status $words"
 }
 
 # ---- what is expected ------------------------------------------------------------------------------------------------------
