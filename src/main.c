@@ -3,7 +3,8 @@
  *   main.c          signals, dispatch, the last write error
  *   cmd/            commands.c the table of commands · options.c the table of options, help, manual page, completion
  *                   scan.c explain.c try.c audit.c show.c log.c · work.c a run from its beginning to its report
- *                   settle.c the ladder of proof · gate.c --require, --forbid · output.c the report's way out, progress
+ *                   settle.c ladder*.c the ladder of proof · gate.c --require, --forbid
+ *                   output.c the report's way out, progress
  *   stage/          stages.h shows the flow on one screen: scan → hypothesize → build → compare → outputs → measure → judge
  *   patterns/       one file a pattern; the registry is generated
  *   report/         pure functions of the finished run: json.c, term.c
