@@ -1,6 +1,7 @@
-/* Counts verdicts in run documents: engine_tally TRUTH_PERCENT RUN.json…
+/* Counts verdicts in run documents: engine_tally TRUTH_PERCENT|instructions RUN.json…
  *
- * The truth is the same for all trials that are given: 0 for equal code, 5 for a candidate that does 5 % more work.
+ * The truth is the same for all trials that are given: 0 for equal code, 5 for a candidate that does 5 % more work. With
+ * "instructions" it is each trial's own ratio of instruction counts, for workloads part of whose work is fixed.
  * Prints one Markdown table row for each workload and one for all: how often a verdict contradicts the truth, how often
  * the interval covers it, how long it took.
  */
@@ -38,6 +39,17 @@ static struct row *row_of(struct row *rows, size_t *count, const char *workload)
 	                            .percent = calloc(TRIALS_MAX, sizeof(double)),
 	                            .width = calloc(TRIALS_MAX, sizeof(double))};
 	return &rows[(*count)++];
+}
+
+/* ln(candidate / baseline) by instruction count; NAN: not counted. */
+static double truth_counted(const struct trial *trial)
+{
+	for (size_t i = 0; i < trial->counters.count; i++) {
+		const struct counter *counter = &trial->counters.at[i];
+		if (strncmp(counter->name, "instructions", strlen("instructions")) == 0 && !counter->unavailable)
+			return log(counter->candidate / counter->baseline);
+	}
+	return NAN;
 }
 
 static void row_add(struct row *row, const struct trial *trial, double truth)
@@ -86,11 +98,12 @@ static void row_print(struct row *row, double truth)
 int main(int argc, char **argv)
 {
 	if (argc < 3) {
-		fprintf(stderr, "usage: engine_tally TRUTH_PERCENT RUN.json...\n");
+		fprintf(stderr, "usage: engine_tally TRUTH_PERCENT|instructions RUN.json...\n");
 		return 2;
 	}
 	setlocale(LC_ALL, "C");
-	double truth = log1p(strtod(argv[1], NULL) / 100);
+	bool counted = strcmp(argv[1], "instructions") == 0;
+	double nominal = counted ? 1 : strtod(argv[1], NULL); /* counted: of an injected slowdown */
 	struct arena arena;
 	arena_init(&arena);
 	struct row rows[WORKLOADS_MAX] = {0};
@@ -115,6 +128,7 @@ int main(int argc, char **argv)
 		free(text);
 		for (size_t t = 0; t < run.trials.count; t++) {
 			const struct trial *trial = run.trials.at[t];
+			double truth = counted ? truth_counted(trial) : log1p(nominal / 100);
 			row_add(row_of(rows, &count, trial->workload ? trial->workload->name : "none"), trial, truth);
 			row_add(all, trial, truth);
 		}
@@ -123,7 +137,7 @@ int main(int argc, char **argv)
 	       "covered | median effect %% | median half-width %% | median seconds | control refused |\n");
 	printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	for (size_t i = 1; i < count; i++)
-		row_print(&rows[i], truth);
-	row_print(all, truth);
+		row_print(&rows[i], nominal);
+	row_print(all, nominal);
 	return 0;
 }
