@@ -5,13 +5,13 @@
 #include "port/host.h"
 #include "port/proc.h"
 #include "port/project.h"
+#include "port/tree.h"
 #include "stage/stages.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,12 +25,6 @@ static uint64_t random_bits(unsigned bits)
 		value = ((uint64_t)now.tv_sec * 1000000007u + (uint64_t)now.tv_nsec) ^ ((uint64_t)getpid() << 32);
 	}
 	return value & ((UINT64_C(1) << bits) - 1);
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat info;
-	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 static bool exists(struct arena *arena, const char *folder, const char *name)
@@ -82,7 +76,7 @@ enum status work_paths(struct arena *arena, const struct options *options, const
 	if (status != ST_OK)
 		return status;
 	const char *first = ret_paths->at[0];
-	if (ret_paths->count == 1 && is_folder(first)) {
+	if (ret_paths->count == 1 && path_is_folder(first)) {
 		bool part = path_under(first, here) && strcmp(first, here) != 0 && is_root_of_project(arena, here);
 		if (!part || exists(arena, first, "assay.yaml")) {
 			*ret_project = first;
@@ -95,7 +89,7 @@ enum status work_paths(struct arena *arena, const struct options *options, const
 		all_here = all_here && path_under(ret_paths->at[i], here);
 	if (all_here)
 		return ST_OK;
-	const char *common = is_folder(first) ? first : path_dir(arena, first);
+	const char *common = path_is_folder(first) ? first : path_dir(arena, first);
 	for (size_t i = 1; i < ret_paths->count; i++)
 		while (!path_under(ret_paths->at[i], common))
 			common = path_dir(arena, common);
@@ -109,7 +103,7 @@ static enum status database_set(struct session *session, const char *database, s
 	enum status status = absolute(&session->arena, database, &path, err);
 	if (status != ST_OK)
 		return status;
-	if (is_folder(path))
+	if (path_is_folder(path))
 		path = path_join(&session->arena, path, "compile_commands.json");
 	if (access(path, R_OK) != 0)
 		return err_errno(err, errno, "-p %s: can't read %s", database, path);
@@ -203,7 +197,7 @@ static enum status folder_only(struct session *session, const struct options *op
 {
 	const char *folder = NULL;
 	enum status status = absolute(&session->arena, options->project ? options->project : ".", &folder, err);
-	if (status == ST_OK && !is_folder(folder))
+	if (status == ST_OK && !path_is_folder(folder))
 		return err_set(err, ST_USAGE, "--project %s: there is no such folder", options->project);
 	session->project = (struct project){.dir = folder, .tree = folder};
 	return status;

@@ -5,13 +5,13 @@
 
 #include "base/extract.h"
 #include "base/text.h"
+#include "port/tree.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <yaml.h>
 
@@ -519,18 +519,6 @@ static enum status document_read(struct reader *reader, const char *text, size_t
 
 /* ---- where things are ---------------------------------------------------------------------------------------- */
 
-static bool is_file(const char *path)
-{
-	struct stat info;
-	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat info;
-	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 static const char *path_absolute(struct arena *arena, const char *path)
 {
 	if (path[0] == '/')
@@ -551,11 +539,11 @@ static const char *database_find(struct arena *arena, const char *folder)
 {
 	static const char name[] = "compile_commands.json";
 	const char *here = path_join(arena, folder, name);
-	if (is_file(here))
+	if (path_is_file(here))
 		return here;
 	const char *build = path_join(arena, folder, "build");
 	const char *in_build = path_join(arena, build, name);
-	if (is_file(in_build))
+	if (path_is_file(in_build))
 		return in_build;
 	DIR *dir = opendir(build);
 	if (!dir)
@@ -565,7 +553,7 @@ static const char *database_find(struct arena *arena, const char *folder)
 		if (entry->d_name[0] == '.')
 			continue;
 		const char *file = path_join(arena, path_join(arena, build, entry->d_name), name);
-		if (is_file(file))
+		if (path_is_file(file))
 			list_push(arena, &found, file);
 	}
 	closedir(dir);
@@ -584,15 +572,15 @@ static enum status places_settle(struct reader *reader, const char *source_overr
 		project->tree = path_absolute(arena, source_override);
 	else
 		project->tree = path_clean(arena, path_join(arena, project->dir, said ? said : "."));
-	if (!is_folder(project->tree))
+	if (!path_is_folder(project->tree))
 		return err_set(reader->err, ST_USAGE, "%s: the source tree %s is not a folder: %s", reader->file, project->tree,
 		               source_override ? "name another with --source"
 		                               : "correct `tree:` or name one with --source");
 	if (project->compile_commands) {
 		const char *path = path_clean(arena, path_join(arena, project->dir, project->compile_commands));
-		if (is_folder(path))
+		if (path_is_folder(path))
 			path = path_join(arena, path, "compile_commands.json");
-		project->compile_commands = is_file(path) ? path : NULL;
+		project->compile_commands = path_is_file(path) ? path : NULL;
 		if (!project->compile_commands)
 			note(arena, reader->notes, reader->file,
 			     "%s does not exist: build the project so that it is written; until then compile commands are guessed",
@@ -619,7 +607,8 @@ enum status project_parse(struct arena *arena, const char *text, size_t size, co
 	return status ? status : places_settle(&reader, source_override);
 }
 
-static enum status file_read(struct arena *arena, const char *path, char **ret_text, size_t *ret_size, struct err *err)
+static enum status project_file_read(struct arena *arena, const char *path, char **ret_text, size_t *ret_size,
+                                     struct err *err)
 {
 	FILE *file = fopen(path, "re");
 	if (!file)
@@ -645,15 +634,15 @@ enum status project_load(struct arena *arena, const char *path, const char *sour
 	const char *absolute = path_absolute(arena, named);
 	const char *file = NULL;
 	const char *dir = absolute;
-	if (is_folder(absolute)) {
+	if (path_is_folder(absolute)) {
 		const char *candidate = text_equal(named, ".") ? "assay.yaml" : path_join(arena, named, "assay.yaml");
-		if (is_file(candidate))
+		if (path_is_file(candidate))
 			file = candidate;
-	} else if (is_file(absolute)) {
+	} else if (path_is_file(absolute)) {
 		dir = path_dir(arena, absolute);
 		if (text_ends(named, ".yaml") || text_ends(named, ".yml"))
 			file = named;
-		else if (is_file(path_join(arena, dir, "assay.yaml")))
+		else if (path_is_file(path_join(arena, dir, "assay.yaml")))
 			file = path_join(arena, dir, "assay.yaml");
 	} else {
 		return err_set(err, ST_USAGE, "%s does not exist: name a folder, a source file or an assay.yaml", named);
@@ -661,7 +650,7 @@ enum status project_load(struct arena *arena, const char *path, const char *sour
 	if (file) {
 		char *text = NULL;
 		size_t size = 0;
-		enum status status = file_read(arena, file, &text, &size, err);
+		enum status status = project_file_read(arena, file, &text, &size, err);
 		return status ? status
 		              : project_parse(arena, text, size, file, source_override, ret_project, notes, err);
 	}

@@ -464,6 +464,18 @@ enum status file_write(const char *path, const char *text, size_t size, struct e
 	return close(out) == 0 ? ST_OK : write_failed(err, errno, path);
 }
 
+bool path_is_file(const char *path)
+{
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+bool path_is_folder(const char *path)
+{
+	struct stat info;
+	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 enum status file_read(struct arena *arena, const char *path, const char **ret_text, size_t *ret_size, struct err *err)
 {
 	int in = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

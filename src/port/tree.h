@@ -45,6 +45,9 @@ MUST_CHECK enum status tree_put(struct arena *arena, const char *clone, const ch
                                 struct err *err);
 /* Is `path` (relative) the same file in the snapshot and in the clone? Both missing counts as the same. */
 bool tree_same(struct arena *arena, const char *snapshot, const char *clone, const char *path);
+/* What the path leads to, symbolic links followed; false also when it can't be asked. */
+bool path_is_file(const char *path);
+bool path_is_folder(const char *path);
 /* Writes a whole file. */
 MUST_CHECK enum status file_write(const char *path, const char *text, size_t size, struct err *err);
 /* A whole file, 0-terminated. */

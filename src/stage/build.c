@@ -156,18 +156,6 @@ static const char *map_text(struct arena *arena, const struct mapping *mapping, 
 	return text;
 }
 
-static bool is_file(const char *path)
-{
-	struct stat info;
-	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat info;
-	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 static bool is_there(const char *path)
 {
 	struct stat info;
@@ -237,7 +225,7 @@ enum status build_open(struct session *session, struct err *err)
 		abandoned_remove(path_clean(arena, temp));
 	}
 	const char *header = path_join(arena, session->workdir, "include/assay/bench.h");
-	if (is_file(header))
+	if (path_is_file(header))
 		return ST_OK;
 	enum status status = folder_make(path_dir(arena, header), err);
 	if (status == ST_OK)
@@ -419,7 +407,7 @@ static struct unit unit_of_command(struct builder *builder, const struct compile
 	struct arena *arena = builder->arena;
 	struct unit unit = {.source = name};
 	const char *directory = map_text(arena, &builder->mapping, command->directory);
-	unit.directory = is_folder(directory) ? directory : builder->variant->tree;
+	unit.directory = path_is_folder(directory) ? directory : builder->variant->tree;
 	words_push(arena, &unit.argv, &builder->cc);
 	struct string_list given = {0}, kept = {0};
 	for (size_t i = 1; i < command->argv.count; i++)
@@ -465,7 +453,7 @@ static void workload_units(struct builder *builder)
 	struct variant *variant = builder->variant;
 	const char *driver = path_clean(arena, path_join(arena, project->dir, workload->bench));
 	const char *copied = map_text(arena, &builder->mapping, driver);
-	if (!is_file(copied)) {
+	if (!path_is_file(copied)) {
 		variant->failure = arena_printf(arena, "the workload %s has no driver: %s does not exist", workload->name, driver);
 		return;
 	}
@@ -475,11 +463,11 @@ static void workload_units(struct builder *builder)
 		const char *file = path_join(arena, project->tree, name);
 		const struct compile_command *command = command_find(session, path_clean(arena, file));
 		copied = path_clean(arena, path_join(arena, variant->tree, name));
-		if (!is_file(copied)) {
+		if (!path_is_file(copied)) {
 			copied = map_text(arena, &builder->mapping, path_clean(arena, path_join(arena, project->dir, name)));
 			command = NULL;
 		}
-		if (!is_file(copied)) {
+		if (!path_is_file(copied)) {
 			variant->failure =
 			    arena_printf(arena, "the workload %s compiles %s, which is neither in %s nor in %s", workload->name, name,
 			                 project->tree, project->dir);
@@ -695,7 +683,7 @@ static enum status database_units(struct builder *builder, const struct string_l
 		list_push(arena, &unit.argv, "-M");
 		const char *key = text_join(arena, &unit.argv, "\n");
 		answers[i] = arena_printf(arena, "%s/m%016llx", session->workdir, text_hash(key, strlen(key), TEXT_HASH_SEED));
-		if (is_file(answers[i]))
+		if (path_is_file(answers[i]))
 			continue;
 		requests[running] = (struct proc_request){
 		    .argv = unit.argv, .directory = unit.directory, .stdout_path = answers[i]};
@@ -862,7 +850,7 @@ static enum status unit_depends(struct session *session, const struct variant *v
 		const char *named = arena_strndup(&scratch, last, size);
 		const char *clean = path_clean(&scratch, path_join(&scratch, unit->directory, named));
 		const char *inside = path_under(clean, variant->tree);
-		if (!inside || strcmp(inside, ".") == 0 || !is_file(clean))
+		if (!inside || strcmp(inside, ".") == 0 || !path_is_file(clean))
 			continue;
 		bool known = false;
 		for (size_t i = 0; i < unit->depends.count && !known; i++)
@@ -896,7 +884,7 @@ static enum status units_make(struct session *session, struct variant *variant, 
 	size_t running = 0;
 	for (size_t i = 0; i < count; i++) {
 		const struct unit *unit = &variant->units.at[i];
-		if (!paths[i] || is_file(paths[i]))
+		if (!paths[i] || path_is_file(paths[i]))
 			continue;
 		struct proc_request request = {.directory = unit->directory};
 		words_push(arena, &request.argv, &unit->argv);
@@ -1013,7 +1001,7 @@ static enum status runtime_get(struct session *session, struct variant *variant,
 	const char *key = text_join(arena, &request.argv, "\n");
 	*ret_object =
 	    arena_printf(arena, "%s/r%016llx.o", session->workdir, text_hash(key, strlen(key), TEXT_HASH_SEED));
-	if (is_file(*ret_object))
+	if (path_is_file(*ret_object))
 		return ST_OK;
 	list_push(arena, &request.argv, arena_printf(arena, "%s.new", *ret_object));
 	struct proc_result result;
@@ -1056,7 +1044,7 @@ enum status build_link(struct session *session, struct variant *variant, struct 
 	words_push(arena, &variant->link.argv, &request.argv);
 	list_push(arena, &request.argv, "-o");
 	list_push(arena, &request.argv, arena_printf(arena, "%s.new", program));
-	if (!is_file(program)) {
+	if (!path_is_file(program)) {
 		struct proc_result result;
 		const char *name = workload ? arena_printf(arena, "linking the workload %s", workload->name) : "linking";
 		status = compilers_run(&builder, &request, 1, &name, "linking", &result, err);
@@ -1078,7 +1066,7 @@ enum status build_copy(struct session *session, const struct variant *variant, s
 	ret_copy->name = "copy";
 	ret_copy->place = arena_printf(arena, "%s/p%016llx", session->workdir, text_mix(TEXT_HASH_SEED + 1, variant->place));
 	ret_copy->program = path_join(arena, ret_copy->place, path_base(variant->program));
-	if (is_file(ret_copy->program))
+	if (path_is_file(ret_copy->program))
 		return ST_OK;
 	struct arena scratch;
 	arena_init(&scratch);
