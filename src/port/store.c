@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { BUSY_TIMEOUT_MS = 30000 };
+enum { BUSY_TIMEOUT_MS = 30000, BUSY_PAUSE_MS = 5 };
 
 /* Step n brings a file from user_version n to n + 1. Steps are never changed once released, only added. */
 static const char *const migrations[] = {
@@ -202,6 +203,21 @@ static enum status migrate(struct store *store, struct err *err)
 	}
 }
 
+/* Puts the file into WAL mode. SQLite doesn't ask the busy handler while it changes the mode (two programs that both wait
+ * for the other's shared lock would wait for ever), so a second program that opens a fresh file gets SQLITE_BUSY at once
+ * and has to try again itself. */
+static int wal_set(struct store *store)
+{
+	const struct timespec pause = {.tv_nsec = BUSY_PAUSE_MS * 1000000L};
+	int code = SQLITE_BUSY;
+	for (int waited_ms = 0; (code & 0xff) == SQLITE_BUSY && waited_ms < BUSY_TIMEOUT_MS; waited_ms += BUSY_PAUSE_MS) {
+		if (waited_ms > 0)
+			nanosleep(&pause, NULL);
+		code = store_exec(store, "PRAGMA journal_mode = WAL");
+	}
+	return code;
+}
+
 enum status store_open(const char *path, struct store **ret_store, struct err *err)
 {
 	*ret_store = NULL;
@@ -219,7 +235,9 @@ enum status store_open(const char *path, struct store **ret_store, struct err *e
 		sqlite3_busy_timeout(store->db, BUSY_TIMEOUT_MS);
 		/* WAL with NORMAL: a commit is one write without a flush, which a killed process survives; only a power cut may
 		 * cost the last commits, never the file. */
-		code = store_exec(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
+		code = wal_set(store);
+		if (code == SQLITE_OK)
+			code = store_exec(store, "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON");
 	}
 	status = code == SQLITE_OK ? migrate(store, err) : store_error(err, store, code);
 	if (status != ST_OK) {
