@@ -1,0 +1,343 @@
+#include "report/phrase.h"
+
+#include "base/text.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *count_text(struct arena *arena, unsigned long long value)
+{
+	char digits[32];
+	int size = snprintf(digits, sizeof digits, "%llu", value);
+	char *out = arena_alloc(arena, 48);
+	size_t used = 0;
+	for (int i = 0; i < size; i++) {
+		if (i && (size - i) % 3 == 0)
+			out[used++] = ',';
+		out[used++] = digits[i];
+	}
+	return out;
+}
+
+const char *counted(struct arena *arena, unsigned long long count, const char *one, const char *many)
+{
+	return arena_printf(arena, "%s %s", count_text(arena, count), count == 1 ? one : many);
+}
+
+const char *term_seconds(struct arena *arena, double seconds)
+{
+	if (!isfinite(seconds) || seconds < 0)
+		return "?";
+	if (seconds < 0.0005)
+		return arena_printf(arena, "%.0f us", 1e6 * seconds);
+	if (seconds < 0.0995)
+		return arena_printf(arena, "%.*f ms", seconds < 0.00995 ? 1 : 0, 1e3 * seconds);
+	if (seconds < 9.995)
+		return arena_printf(arena, "%.2f s", seconds);
+	if (seconds < 59.95)
+		return arena_printf(arena, "%.3g s", seconds);
+	unsigned long long whole = (unsigned long long)(seconds + 0.5);
+	if (whole < 3600)
+		return arena_printf(arena, "%llu m %02llu s", whole / 60, whole % 60);
+	return arena_printf(arena, "%llu h %02llu m", whole / 3600, whole / 60 % 60);
+}
+
+/* Three digits that count, of a value scaled to 1 … 999. */
+static const char *scaled(struct arena *arena, double value, const char *unit)
+{
+	return arena_printf(arena, "%.*f %s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit);
+}
+
+const char *term_ns(struct arena *arena, double ns)
+{
+	if (ns < 999.5)
+		return scaled(arena, ns, "ns");
+	if (ns < 999.5e3)
+		return scaled(arena, ns / 1e3, "us");
+	if (ns < 999.5e6)
+		return scaled(arena, ns / 1e6, "ms");
+	return scaled(arena, ns / 1e9, "s");
+}
+
+const char *rate_text(struct arena *arena, double bytes, double ns)
+{
+	double rate = bytes / ns; /* bytes per ns = GB/s */
+	return rate < 1 ? scaled(arena, 1e3 * rate, "MB/s") : scaled(arena, rate, "GB/s");
+}
+
+const char *fraction_text(struct arena *arena, double fraction)
+{
+	return arena_printf(arena, "%.2g %%", 100 * fraction);
+}
+
+const char *percent_part(struct arena *arena, double log_value, int decimals)
+{
+	if (!isfinite(log_value))
+		return log_value < 0 ? "-100" : "inf";
+	double percent = effect_percent(log_value);
+	if (fabs(percent) >= 999.5)
+		return arena_printf(arena, "%+.0f", percent);
+	char *text = arena_printf(arena, "%+.*f", decimals, percent);
+	/* "-0.0" reads as if it were something. */
+	if (text[0] == '-' && strspn(text + 1, "0.") == strlen(text + 1))
+		text[0] = '+';
+	return text;
+}
+
+const char *effect_text(struct arena *arena, const struct effect *effect)
+{
+	double low = effect_percent(effect->low), high = effect_percent(effect->high);
+	if (!isfinite(effect->low) && !isfinite(effect->high))
+		return arena_printf(arena, "%s %% [unbounded]", percent_part(arena, effect->theta, 1));
+	int decimals = isfinite(low) && isfinite(high) && high - low < 0.2 ? 2 : 1;
+	return arena_printf(arena, "%s %% [%s, %s]", percent_part(arena, effect->theta, decimals),
+	                    isfinite(effect->low) ? percent_part(arena, effect->low, decimals) : "...",
+	                    isfinite(effect->high) ? percent_part(arena, effect->high, decimals) : "...");
+}
+
+const char *config_text(struct arena *arena, const struct build_config *config)
+{
+	if (!config->cc || !config->cc[0])
+		return ""; /* a command: the project builds it */
+	return config->flags && config->flags[0] ? arena_printf(arena, "%s %s", config->cc, config->flags)
+	                                         : arena_strdup(arena, config->cc);
+}
+
+const char *trial_label(struct arena *arena, const struct trial *trial, bool with_config)
+{
+	/* Of two commands, the title names both. */
+	bool named = trial->workload && trial->hypothesis->kind != CANDIDATE_COMMAND;
+	char *text = arena_strdup(arena, named ? trial->workload->name : "");
+	for (size_t i = 0; i < trial->params.count; i++)
+		text = arena_printf(arena, "%s %s=%s", text, trial->params.at[i].name, trial->params.at[i].value);
+	if (with_config && config_text(arena, &trial->config)[0])
+		text = arena_printf(arena, "%s%s%s", text, text[0] ? ", " : "", config_text(arena, &trial->config));
+	if (trial->metric != METRIC_TIME && trial->effect.known)
+		text = arena_printf(arena, "%s%s%s", text, text[0] ? ", " : "", metric_name(trial->metric));
+	return text;
+}
+
+bool many_configs(const struct run *run)
+{
+	const struct build_config *first = NULL;
+	for (size_t i = 0; i < run->trials.count; i++) {
+		const struct build_config *config = &run->trials.at[i]->config;
+		if (!config->cc || !config->cc[0])
+			continue;
+		if (first && (!text_equal(config->cc, first->cc) || !text_equal(config->flags, first->flags)))
+			return true;
+		first = config;
+	}
+	return false;
+}
+
+struct family_list all_families(struct arena *arena, const struct run *run)
+{
+	struct family_list list = {0};
+	for (size_t i = 0; i < run->families.count; i++)
+		list_push(arena, &list, run->families.at[i]);
+	for (size_t i = 0; i < run->trials.count; i++) {
+		struct trial *trial = run->trials.at[i];
+		bool known = false;
+		for (size_t f = 0; f < run->families.count && !known; f++)
+			for (size_t t = 0; t < run->families.at[f].trials.count && !known; t++)
+				known = run->families.at[f].trials.at[t] == trial;
+		if (known)
+			continue;
+		struct family family = {.hypothesis = trial->hypothesis, .verdict = trial->verdict, .evidence = trial->evidence};
+		list_push(arena, &family.trials, trial);
+		list_push(arena, &list, family);
+	}
+	return list;
+}
+
+static int finding_compare(const void *a, const void *b)
+{
+	const struct finding *x = *(const struct finding *const *)a, *y = *(const struct finding *const *)b;
+	if (x->kind != y->kind)
+		return x->kind == FINDING_GUARD ? 1 : -1;
+	bool x_stands = x->built && !x->deliberate, y_stands = y->built && !y->deliberate;
+	if (x_stands != y_stands)
+		return x_stands ? -1 : 1;
+	if (x->severity != y->severity)
+		return x->severity > y->severity ? -1 : 1;
+	if (x->tier != y->tier)
+		return x->tier < y->tier ? -1 : 1;
+	int files = strcmp(x->file, y->file);
+	if (files)
+		return files;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return strcmp(x->id, y->id);
+}
+
+void findings_rank(struct finding_list *findings)
+{
+	if (findings->count > 1)
+		qsort(findings->at, findings->count, sizeof *findings->at, finding_compare);
+}
+
+/* "2 critical, 1 high" of what stands: built, not deliberate, no guard. */
+static const char *severity_counts(struct arena *arena, const struct run *run)
+{
+	unsigned counts[SEVERITY_CRITICAL + 1] = {0}, deliberate = 0, unbuilt = 0;
+	for (size_t i = 0; i < run->findings.count; i++) {
+		const struct finding *finding = run->findings.at[i];
+		if (finding->kind == FINDING_GUARD)
+			continue;
+		if (finding->deliberate)
+			deliberate++;
+		else if (!finding->built && run->database)
+			unbuilt++;
+		else
+			counts[finding->severity]++;
+	}
+	struct string_list words = {0};
+	for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_LOW; severity--)
+		if (counts[severity])
+			list_push(arena, &words, arena_printf(arena, "%u %s", counts[severity], severity_name((enum severity)severity)));
+	if (deliberate)
+		list_push(arena, &words, arena_printf(arena, "%u deliberate", deliberate));
+	if (unbuilt)
+		list_push(arena, &words, arena_printf(arena, "%u not built", unbuilt));
+	return text_join(arena, &words, ", ");
+}
+
+const char *scan_summary(struct arena *arena, const struct run *run)
+{
+	unsigned guards = 0;
+	for (size_t i = 0; i < run->findings.count; i++)
+		guards += run->findings.at[i]->kind == FINDING_GUARD;
+	unsigned findings = (unsigned)run->findings.count - guards;
+	char *text = arena_strdup(arena, counted(arena, findings, "finding", "findings"));
+	if (findings)
+		text = arena_printf(arena, "%s (%s)", text, severity_counts(arena, run));
+	if (guards)
+		text = arena_printf(arena, "%s and %s", text, counted(arena, guards, "guard", "guards"));
+	text = arena_printf(arena, "%s in %s, %s, in %s", text, counted(arena, run->files_scanned, "file", "files"),
+	                    counted(arena, run->lines_scanned, "line", "lines"), term_seconds(arena, run->scan_seconds));
+	if (run->files_failed)
+		text = arena_printf(arena, "%s; %s could not be examined", text,
+		                    counted(arena, run->files_failed, "file", "files"));
+	return text;
+}
+
+const char *baseline_summary(struct arena *arena, const struct run *run, bool all)
+{
+	unsigned fresh = 0, known = 0;
+	for (size_t i = 0; i < run->findings.count; i++) {
+		fresh += run->findings.at[i]->baseline == BASELINE_NEW;
+		known += run->findings.at[i]->baseline == BASELINE_UNCHANGED;
+	}
+	return arena_printf(arena, "beside %s: %u new, %u unchanged%s, %zu absent", run->baseline, fresh, known,
+	                    known && !all ? " (not listed; --all lists them)" : "", run->absent.count);
+}
+
+const char *sides_text(struct arena *arena, const struct trial *trial)
+{
+	if (trial->baseline_printed > 0)
+		return arena_printf(arena, "%g -> %g printed", trial->baseline_printed, trial->candidate_printed);
+	return arena_printf(arena, "%s -> %s a run", term_ns(arena, trial->baseline_ns), term_ns(arena, trial->candidate_ns));
+}
+
+const char *other_text(struct arena *arena, const struct metric_result *other)
+{
+	return arena_printf(arena, "%s: %s, %s -> %s", metric_name(other->metric), effect_text(arena, &other->effect),
+	                    term_ns(arena, other->baseline), term_ns(arena, other->candidate));
+}
+
+bool trial_explains(const struct trial *trial)
+{
+	bool shown = (trial->verdict == VERDICT_FASTER && trial->effect.high < 0) ||
+	             (trial->verdict == VERDICT_SLOWER && trial->effect.low > 0) || trial->verdict == VERDICT_NO_EFFECT;
+	return trial->evidence && !(trial->effect.known && shown);
+}
+
+const char *trial_limits(struct arena *arena, const struct trial *trial)
+{
+	struct string_list limits = {0};
+	const struct control *control = &trial->control;
+	if (trial->verdict == VERDICT_NO_EFFECT && control->done && control->floor > log1p(trial->margin))
+		list_push(arena, &limits, arena_printf(arena, "within %s (the control's floor)",
+		                                       fraction_text(arena, expm1(control->floor))));
+	if (trial->excluded_pairs)
+		list_push(arena, &limits, arena_printf(arena, "%s left out as migrated or preempted",
+		                                       counted(arena, trial->excluded_pairs, "pair", "pairs")));
+	if (trial->drifts)
+		list_push(arena, &limits, "not stationary: the first third differs from the rest");
+	return limits.count ? text_join(arena, &limits, "; ") : NULL;
+}
+
+const char *rung_evidence(struct arena *arena, enum rung rung, const char *evidence)
+{
+	return rung == RUNG_NONE ? evidence : arena_printf(arena, "%s: %s", rung_name(rung), evidence);
+}
+
+const char *family_share(struct arena *arena, const struct family *family)
+{
+	size_t alike = 0;
+	for (size_t i = 0; i < family->trials.count; i++)
+		alike += family->trials.at[i]->verdict == family->verdict;
+	if ((family->verdict != VERDICT_FASTER && family->verdict != VERDICT_SLOWER) || alike == family->trials.count)
+		return "";
+	return arena_printf(arena, " (in %zu of %zu trials)", alike, family->trials.count);
+}
+
+const char *verdict_counts(struct arena *arena, const struct family_list *families)
+{
+	static const enum verdict order[] = {VERDICT_FASTER,        VERDICT_SLOWER,    VERDICT_MIXED,       VERDICT_NO_EFFECT,
+	                                     VERDICT_INCONCLUSIVE,  VERDICT_NOT_REACHED, VERDICT_NOT_BUILT, VERDICT_DELIBERATE,
+	                                     VERDICT_WRONG_RESULTS, VERDICT_FAILED,    VERDICT_NONE};
+	struct string_list words = {0};
+	for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+		unsigned count = 0;
+		for (size_t i = 0; i < families->count; i++)
+			count += families->at[i].verdict == order[k];
+		if (count)
+			list_push(arena, &words, arena_printf(arena, "%u %s", count, verdict_name(order[k])));
+	}
+	return text_join(arena, &words, ", ");
+}
+
+const char *hypotheses_text(struct arena *arena, const struct family_list *families)
+{
+	size_t distinct = 0;
+	for (size_t i = 0; i < families->count; i++) {
+		bool first = true;
+		for (size_t k = 0; k < i && first; k++)
+			first = families->at[k].hypothesis != families->at[i].hypothesis;
+		distinct += first;
+	}
+	const char *text = counted(arena, distinct, "hypothesis", "hypotheses");
+	return distinct == families->count ? text : arena_printf(arena, "%s under several configurations", text);
+}
+
+const char *plan_text(struct arena *arena, const struct run *run)
+{
+	const char *layouts = run->layouts ? arena_printf(arena, ", over %u layouts at least", run->layouts) : "";
+	return arena_printf(arena, "alpha %s a hypothesis, margin %s, budget %g s a trial%s, seed %llu",
+	                    fraction_text(arena, run->alpha),
+	                    fraction_text(arena, run->margin), run->budget_s, layouts, (unsigned long long)run->seed);
+}
+
+const char *host_short(struct arena *arena, const struct host *host)
+{
+	return arena_printf(arena, "%s, %s", host->cpu ? host->cpu : "unknown CPU", counted(arena, host->cpus, "CPU", "CPUs"));
+}
+
+const char *spread_drawing(struct arena *arena, const struct spread *spread, bool utf8)
+{
+	static const char *const blocks[] = {"\u00b7", "\u2581", "\u2582", "\u2583", "\u2584", "\u2585", "\u2586", "\u2587", "\u2588"};
+	static const char *const plain[] = {".", ":", ":", "-", "-", "=", "=", "#", "#"};
+	char *text = arena_strdup(arena, "");
+	uint32_t most = 1;
+	for (unsigned i = 0; i < SPREAD_BINS; i++)
+		most = spread->bins[i] > most ? spread->bins[i] : most;
+	for (unsigned i = 0; i < SPREAD_BINS; i++) {
+		unsigned level = (8 * spread->bins[i] + most - 1) / most;
+		text = arena_printf(arena, "%s%s", text, utf8 ? blocks[level] : plain[level]);
+	}
+	return text;
+}

@@ -1,0 +1,55 @@
+/* What reports for people have in common: numbers, labels and summaries as text, without layout or colour. Results live
+ * in the arena that is given, or are constant. */
+#ifndef ASSAY_REPORT_PHRASE_H
+#define ASSAY_REPORT_PHRASE_H
+
+#include "model/run.h"
+
+/* "12,345" */
+const char *count_text(struct arena *arena, unsigned long long value);
+/* "1 pair", "12,345 pairs" */
+const char *counted(struct arena *arena, unsigned long long count, const char *one, const char *many);
+/* "812 MB/s", "2.31 GB/s": of `bytes` in `ns`. */
+const char *rate_text(struct arena *arena, double bytes, double ns);
+/* "0.21 %" of 0.0021. */
+const char *fraction_text(struct arena *arena, double fraction);
+/* "+3.1" of the logarithm of a ratio; "-100" and "inf" where there is no bound. */
+const char *percent_part(struct arena *arena, double log_value, int decimals);
+/* "-34.1 % [-35.0, -33.2]"; a bound that is not there is "...". */
+const char *effect_text(struct arena *arena, const struct effect *effect);
+/* "gcc-12 -O2"; empty for a command, which the project builds. */
+const char *config_text(struct arena *arena, const struct build_config *config);
+/* "cipher block=4096", with the configuration when the run has several. */
+const char *trial_label(struct arena *arena, const struct trial *trial, bool with_config);
+/* Were trials built in more than one way? */
+bool many_configs(const struct run *run);
+/* The families, and each trial that belongs to none (of a run that was killed) as one of its own. */
+struct family_list all_families(struct arena *arena, const struct run *run);
+/* "4 findings (1 critical, …) and 1 guard in 17 files, 5,812 lines, in 0.84 s". */
+const char *scan_summary(struct arena *arena, const struct run *run);
+/* "beside OLD.json: 2 new, …"; `all`: the unchanged are listed too. */
+const char *baseline_summary(struct arena *arena, const struct run *run, bool all);
+/* "11.3 ms -> 20.9 ms", or "98.1 -> 104 printed". */
+const char *sides_text(struct arena *arena, const struct trial *trial);
+/* "CPU time: +0.1 % [-0.3, +0.5], 11.3 ms -> 11.3 ms". */
+const char *other_text(struct arena *arena, const struct metric_result *other);
+/* Is the evidence of a trial worth a line of its own beside its numbers? */
+bool trial_explains(const struct trial *trial);
+/* What limits the numbers of a trial whose evidence is not printed; NULL: nothing does. */
+const char *trial_limits(struct arena *arena, const struct trial *trial);
+/* "tokens: the 8,812 preprocessed tokens …". */
+const char *rung_evidence(struct arena *arena, enum rung rung, const char *evidence);
+/* " (in 1 of 12 trials)", where the verdict is not all trials' own. */
+const char *family_share(struct arena *arena, const struct family *family);
+/* "1 faster, 2 no effect". */
+const char *verdict_counts(struct arena *arena, const struct family_list *families);
+/* A hypothesis has a family, and so a verdict, under each build configuration. */
+const char *hypotheses_text(struct arena *arena, const struct family_list *families);
+/* alpha, margin, budget, layouts and seed. */
+const char *plan_text(struct arena *arena, const struct run *run);
+/* "AMD EPYC 7B13, 2 CPUs". */
+const char *host_short(struct arena *arena, const struct host *host);
+/* How the layouts' effects are distributed, a column for each bin; no blanks, so that it stays in one line. */
+const char *spread_drawing(struct arena *arena, const struct spread *spread, bool utf8);
+
+#endif
