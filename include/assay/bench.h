@@ -49,7 +49,7 @@ extern "C" {
 struct assay_bench;
 
 struct assay_workload {
-	/* Makes the inputs. Called once in each process. May call assay_fail(). */
+	/* Makes the inputs. Called once in each process. May call assay_fail() and bench_unavailable(). */
 	void *(*setup)(struct assay_bench *bench);
 	/* Does the work `iterations` times. */
 	void (*run)(void *state, uint64_t iterations);
@@ -74,6 +74,11 @@ void assay_output(struct assay_bench *bench, const char *label, const void *data
 
 /* Ends the process: the workload can't run. One sentence. */
 void assay_fail(struct assay_bench *bench, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
+
+/* Ends the process in setup(): nothing is wrong, but what a parameter names can't run here, such as an implementation for
+ * instructions that this CPU lacks or that was not compiled in. `reason` is one sentence, without a newline; the value is
+ * reported as unavailable, and the others go on. */
+void bench_unavailable(const char *reason) __attribute__((noreturn));
 
 /* How many bytes one iteration processes, for throughput in the report. */
 void assay_bytes_per_iteration(struct assay_bench *bench, uint64_t size_bytes);

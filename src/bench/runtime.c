@@ -62,6 +62,14 @@ void assay_fail(struct assay_bench *bench, const char *format, ...)
 	_exit(BENCH_EXIT_FAIL);
 }
 
+void bench_unavailable(const char *reason)
+{
+	fflush(stdout);
+	fprintf(stderr, "%s\n", reason);
+	fflush(stderr);
+	_exit(BENCH_EXIT_UNAVAILABLE);
+}
+
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 const char *assay_param(struct assay_bench *bench, const char *name, const char *fallback)

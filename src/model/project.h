@@ -47,6 +47,29 @@ struct claimed {
 };
 LIST_OF(struct claimed, claimed_list);
 
+/* What a value of a survey's parameter needs of the CPU, as /proc/cpuinfo spells it. */
+struct need {
+	const char *value, *feature;
+};
+LIST_OF(struct need, need_list);
+
+/* Each block of a survey starts one process a value: more would spend any budget on starting them. */
+enum { SURVEY_VALUES_MAX = 24 };
+
+/* A question to settle: how do the values of one parameter compare? */
+struct asked_survey {
+	const char *name;
+	const char *workload;       /* its name: one with a driver */
+	const char *over;           /* a parameter of that workload */
+	struct string_list values;  /* of `over`, at least two; the command line's own; empty: all that the workload has */
+	const char *baseline;       /* one of the values; NULL: the first */
+	struct need_list needs;     /* of some of the values */
+	struct param_list params;   /* in place of the values of the workload's other parameters */
+	const char *argument;       /* the words that name it to `assay try`; NULL: --survey NAME */
+	unsigned line;              /* in the project file, 0: from the command line */
+};
+LIST_OF(struct asked_survey, asked_survey_list);
+
 struct decision {
 	const char *finding; /* a finding id, or a prefix of one that ends at a ':' */
 	const char *reason;
@@ -63,6 +86,7 @@ struct project {
 	struct string_list scan;      /* files and folders that are scanned, relative to tree; empty: all */
 	struct workload_list workloads;
 	struct claimed_list hypotheses;
+	struct asked_survey_list surveys;
 	struct decision_list decisions;
 };
 

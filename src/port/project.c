@@ -405,6 +405,69 @@ static enum status claimed_item(struct reader *reader, const yaml_node_t *item)
 	return ST_OK;
 }
 
+/* ---- surveys ------------------------------------------------------------------------------------------------- */
+
+static enum status read_needs(struct reader *reader, const yaml_node_t *node, struct need_list *ret_needs)
+{
+	if (node->type != YAML_MAPPING_NODE)
+		return fail(reader, node, "`needs` must be a mapping of values to what they need of the CPU: { avx2: avx2 }");
+	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start; pair < node->data.mapping.pairs.top; pair++) {
+		const yaml_node_t *key = node_at(reader, pair->key);
+		struct need need = {0};
+		if (read_text(reader, key, "a value", &need.value) ||
+		    read_text(reader, node_at(reader, pair->value), need.value, &need.feature))
+			return reader->err->code;
+		for (size_t i = 0; i < ret_needs->count; i++)
+			if (text_equal(ret_needs->at[i].value, need.value))
+				return fail(reader, key, "the value `%s` is given twice in `needs`: keep one", need.value);
+		list_push(reader->arena, ret_needs, need);
+	}
+	return ST_OK;
+}
+
+enum survey_key { S_NAME, S_WORKLOAD, S_OVER, S_BASELINE, S_NEEDS, S_PARAMS };
+static const char *const survey_keys[] = {"name", "workload", "over", "baseline", "needs", "params", NULL};
+
+static enum status survey_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
+{
+	struct asked_survey *survey = into;
+	switch ((enum survey_key)name) {
+	case S_NAME:
+		return read_text(reader, value, "name", &survey->name);
+	case S_WORKLOAD:
+		return read_text(reader, value, "workload", &survey->workload);
+	case S_OVER:
+		return read_text(reader, value, "over", &survey->over);
+	case S_BASELINE:
+		return read_text(reader, value, "baseline", &survey->baseline);
+	case S_NEEDS:
+		return read_needs(reader, value, &survey->needs);
+	case S_PARAMS:
+		return read_params(reader, value, &survey->params);
+	}
+	BUG("survey key %zu", name);
+}
+
+static enum status survey_item(struct reader *reader, const yaml_node_t *item)
+{
+	struct asked_survey survey = {.line = node_line(item)};
+	if (read_mapping(reader, item, "a survey", survey_keys, &survey, survey_field))
+		return reader->err->code;
+	if (!survey.name)
+		return fail(reader, item, "a survey has no `name`: reports name it by that");
+	if (!survey.workload)
+		return fail(reader, item, "the survey `%s` has no `workload`: name the one whose parameter it is over", survey.name);
+	if (!survey.over)
+		return fail(reader, item, "the survey `%s` has no `over`: name the parameter of `%s` whose values it compares",
+		            survey.name, survey.workload);
+	for (size_t i = 0; i < reader->project->surveys.count; i++)
+		if (text_equal(reader->project->surveys.at[i].name, survey.name))
+			return fail(reader, item, "two surveys are named `%s`: rename one", survey.name);
+	/* Workloads may stand below the surveys: what is said of them is checked at the end. */
+	list_push(reader->arena, &reader->project->surveys, survey);
+	return ST_OK;
+}
+
 enum decision_key { D_FINDING, D_REASON };
 static const char *const decision_keys[] = {"finding", "reason", NULL};
 
@@ -435,9 +498,9 @@ static enum status decision_item(struct reader *reader, const yaml_node_t *item)
 
 /* ---- the whole file ----------------------------------------------------------------------------------------- */
 
-enum project_key { P_TREE, P_SCAN, P_COMPILE_COMMANDS, P_BUILD, P_WORKLOADS, P_HYPOTHESES, P_DECISIONS };
-static const char *const project_keys[] = {"tree", "scan", "compile_commands", "build", "workloads", "hypotheses",
-                                           "decisions", NULL};
+enum project_key { P_TREE, P_SCAN, P_COMPILE_COMMANDS, P_BUILD, P_WORKLOADS, P_HYPOTHESES, P_SURVEYS, P_DECISIONS };
+static const char *const project_keys[] = {"tree",       "scan",    "compile_commands", "build", "workloads",
+                                           "hypotheses", "surveys", "decisions",        NULL};
 
 static enum status project_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
 {
@@ -464,6 +527,8 @@ static enum status project_field(struct reader *reader, size_t name, const yaml_
 		return read_list(reader, value, "workloads", workload_item);
 	case P_HYPOTHESES:
 		return read_list(reader, value, "hypotheses", claimed_item);
+	case P_SURVEYS:
+		return read_list(reader, value, "surveys", survey_item);
 	case P_DECISIONS:
 		return read_list(reader, value, "decisions", decision_item);
 	}
@@ -492,6 +557,78 @@ static enum status claimed_workloads_check(struct reader *reader)
 	return ST_OK;
 }
 
+static bool list_has(const struct string_list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (text_equal(list->at[i], text))
+			return true;
+	return false;
+}
+
+const char *survey_problem(struct arena *arena, const struct workload *workload, const struct asked_survey *survey)
+{
+	const struct param *over = NULL;
+	struct string_list names = {0};
+	for (size_t i = 0; i < workload->params.count; i++) {
+		if (text_equal(workload->params.at[i].name, survey->over))
+			over = &workload->params.at[i];
+		list_push(arena, &names, workload->params.at[i].name);
+	}
+	const char *known = names.count ? text_join(arena, &names, ", ") : "none";
+	if (workload->run)
+		return arena_printf(arena, "the workload `%s` is a command, which has no parameters: a survey needs a driver",
+		                    workload->name);
+	if (!over && !survey->values.count)
+		return arena_printf(arena, "the workload `%s` has no parameter `%s` in its `params` (it has: %s)", workload->name,
+		                    survey->over, known);
+	const struct string_list *values = survey->values.count ? &survey->values : &over->values;
+	const char *listed = text_join(arena, values, ", ");
+	if (values->count < 2)
+		return arena_printf(arena, "the parameter `%s` has one value only, %s: a survey compares two or more", survey->over,
+		                    listed);
+	if (values->count > SURVEY_VALUES_MAX)
+		return arena_printf(arena, "the parameter `%s` has %zu values: a survey compares %d at most", survey->over,
+		                    values->count, SURVEY_VALUES_MAX);
+	for (size_t i = 0; i < values->count; i++)
+		for (size_t k = 0; k < i; k++)
+			if (text_equal(values->at[i], values->at[k]))
+				return arena_printf(arena, "the value %s of `%s` is given twice: keep one", values->at[i], survey->over);
+	if (survey->baseline && !list_has(values, survey->baseline))
+		return arena_printf(arena, "the baseline %s is no value of `%s` (it has: %s)", survey->baseline, survey->over, listed);
+	for (size_t i = 0; i < survey->needs.count; i++)
+		if (!list_has(values, survey->needs.at[i].value))
+			return arena_printf(arena, "`needs` names %s, which is no value of `%s` (it has: %s)", survey->needs.at[i].value,
+			                    survey->over, listed);
+	for (size_t i = 0; i < survey->params.count; i++) {
+		const char *name = survey->params.at[i].name;
+		if (text_equal(name, survey->over))
+			return arena_printf(arena, "`params` is for the other parameters: the survey is over all values of `%s`", name);
+		if (!list_has(&names, name))
+			return arena_printf(arena, "`params` names `%s`, which is no parameter of `%s` (it has: %s)", name,
+			                    workload->name, known);
+	}
+	return NULL;
+}
+
+static enum status surveys_check(struct reader *reader)
+{
+	const struct project *project = reader->project;
+	for (size_t i = 0; i < project->surveys.count; i++) {
+		const struct asked_survey *survey = &project->surveys.at[i];
+		const struct workload *workload = NULL;
+		for (size_t k = 0; k < project->workloads.count && !workload; k++)
+			if (text_equal(project->workloads.at[k]->name, survey->workload))
+				workload = project->workloads.at[k];
+		const char *problem =
+		    workload ? survey_problem(reader->arena, workload, survey)
+		             : arena_printf(reader->arena, "the workload `%s` is not defined: define it under `workloads` or correct the name",
+		                            survey->workload);
+		if (problem)
+			return err_set(reader->err, ST_USAGE, "%s:%u: the survey `%s`: %s", reader->file, survey->line, survey->name, problem);
+	}
+	return ST_OK;
+}
+
 static enum status document_read(struct reader *reader, const char *text, size_t size)
 {
 	yaml_parser_t parser;
@@ -514,7 +651,9 @@ static enum status document_read(struct reader *reader, const char *text, size_t
 		status = read_mapping(reader, root, "the project file", project_keys, reader->project, project_field);
 	yaml_document_delete(&document);
 	yaml_parser_delete(&parser);
-	return status ? status : claimed_workloads_check(reader);
+	if (status == ST_OK)
+		status = claimed_workloads_check(reader);
+	return status ? status : surveys_check(reader);
 }
 
 /* ---- where things are ---------------------------------------------------------------------------------------- */

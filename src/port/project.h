@@ -24,6 +24,13 @@
  *         patch: patches/restrict.patch      or define: X=Y, flags: -O3, cc: clang-19, env: X=Y; relative to this file
  *         claim: 5-20 % faster
  *         workloads: [decompress]
+ *     surveys:
+ *       - name: checksum implementations
+ *         workload: checksum         one with a `bench`
+ *         over: impl                 a parameter of that workload, whose values are compared
+ *         baseline: generic          default: the first value
+ *         needs: { avx2: avx2 }      the CPU feature, as /proc/cpuinfo spells it, that a value needs
+ *         params: { size: [4096] }   in place of the values of the workload's other parameters
  *     decisions:
  *       - finding: P04:lib/x.c:decode
  *         reason: kernel objtool
@@ -51,6 +58,8 @@ MUST_CHECK enum status project_parse(struct arena *arena, const char *text, size
  * set; else what is wrong. */
 const char *workload_metric_set(struct arena *arena, struct workload *workload, const char *metric, const char *pattern,
                                 const char *better);
+/* NULL: the survey can be made of the workload; else what is wrong. */
+const char *survey_problem(struct arena *arena, const struct workload *workload, const struct asked_survey *survey);
 /* "none", the number of a CPU, or NULL: the idlest one. NULL: it is set; else what is wrong. */
 const char *workload_cpus_set(struct arena *arena, struct workload *workload, const char *cpus);
 

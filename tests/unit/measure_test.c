@@ -1,6 +1,7 @@
 /* End to end on small programs: the runtime, equal results, samples, counts. What is asserted is how it works; nothing
  * here depends on how fast this machine is. */
 #include "port/embedded.h"
+#include "bench/protocol.h"
 #include "port/host.h"
 #include "stage/stages.h"
 
@@ -39,7 +40,7 @@ static const char driver[] =
     "#ifndef BAD\n#define BAD 0\n#endif\n"
     "enum { GOOD, CRASH, HANG, SAYS_FAIL, OTHER_BYTE, OTHER_SIZE, ONE_LESS, ONE_MORE, OTHER_LABEL, RANDOM, NO_OUTPUT,\n"
     "       CRASH_IN_SETUP, HANG_IN_SETUP, CRASH_AT_END, WRITES_TO_4, HANG_LATER, CRASH_LATER, WRONG_LATER,\n"
-    "       OTHER_ONCE, RANDOM_LATER, THREADS };\n"
+    "       OTHER_ONCE, RANDOM_LATER, THREADS, UNAVAILABLE };\n"
     "struct state { unsigned char data[100000]; uint64_t sum; unsigned long calls; };\n"
     "/* How often the program was started, this time included. */\n"
     "static long starts(void)\n"
@@ -61,6 +62,7 @@ static const char driver[] =
     "	if (size > sizeof s->data) assay_fail(b, \"size %d is too large\", (int)size);\n"
     "	if (BAD == CRASH_IN_SETUP) abort();\n"
     "	if (BAD == HANG_IN_SETUP) pause();\n"
+    "	if (BAD == UNAVAILABLE) bench_unavailable(\"no such instructions\");\n"
     "	assay_fill_text(b, s->data, size);\n"
     "	if (BAD == OTHER_ONCE && starts() == 1) s->data[5] ^= 1;\n"
     "	if (BAD == RANDOM_LATER && starts() > 3) s->data[5] = (unsigned char)(getpid() & 255);\n"
@@ -217,6 +219,10 @@ static void runtime_says_what_is_wrong(void **state)
 		HAS(result.err, table[i].says);
 	}
 	HAS(program_run(session, good, "--param size=2K --describe").out, "bytes_per_iteration 2048\noutput yes\nedges yes\n");
+	struct proc_result unavailable = program_run(session, program("baseline", "UNAVAILABLE").program, "--describe");
+	assert_int_equal(unavailable.end, PROC_EXITED);
+	assert_int_equal(unavailable.code, BENCH_EXIT_UNAVAILABLE);
+	assert_string_equal(unavailable.err, "no such instructions\n");
 	struct proc_result asked_in_edges = program_run(session, good, "--param edge=5 --outputs");
 	assert_true(proc_ok(&asked_in_edges));
 	HAS(program_run(session, good, "--time").out, "ns per iteration");

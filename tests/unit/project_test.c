@@ -115,6 +115,41 @@ static void a_full_file_is_read(void **state)
 	assert_int_equal(f->notes.count, 0);
 }
 
+static void surveys_are_read(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(load(f, "surveys:\n"
+	                         "  - name: checksum implementations\n"
+	                         "    workload: checksum\n"
+	                         "    over: impl\n"
+	                         "    baseline: sse2\n"
+	                         "    needs: { avx2: avx2, avx512bw: avx512bw }\n"
+	                         "    params: { size: [4096, 1048576] }\n"
+	                         "  - {name: plain, workload: checksum, over: size}\n"
+	                         "workloads:\n"
+	                         "  - name: checksum\n"
+	                         "    bench: bench/checksum.c\n"
+	                         "    params: { impl: [generic, sse2, avx2, avx512bw], size: [1, 2, 3] }\n"),
+	                 ST_OK);
+	assert_int_equal(f->project.surveys.count, 2);
+	const struct asked_survey *s = &f->project.surveys.at[0];
+	assert_string_equal(s->name, "checksum implementations");
+	assert_string_equal(s->workload, "checksum");
+	assert_string_equal(s->over, "impl");
+	assert_string_equal(s->baseline, "sse2");
+	assert_int_equal(s->line, 2);
+	assert_int_equal(s->needs.count, 2);
+	assert_string_equal(s->needs.at[1].value, "avx512bw");
+	assert_string_equal(s->needs.at[0].feature, "avx2");
+	assert_int_equal(s->params.count, 1);
+	assert_string_equal(s->params.at[0].values.at[1], "1048576");
+	assert_null(f->project.surveys.at[1].baseline);
+	assert_int_equal(f->project.surveys.at[1].needs.count, 0);
+}
+
+#define SURVEYED                                                                                                       \
+	"workloads:\n  - {name: w, bench: b.c, params: {i: [a, b], one: 1, twice: [1, 1]}}\nsurveys:\n"
+
 static void mistakes_are_told_with_their_line(void **state)
 {
 	struct fixture *f = *state;
@@ -148,6 +183,23 @@ static void mistakes_are_told_with_their_line(void **state)
 	    {"hypotheses:\n  - {name: h}\n", ":2: ", "must have one of patch, define, flags, cc"},
 	    {"hypotheses:\n  - {name: h, cc: a, define: B}\n", ":2: ", "must have only one of"},
 	    {"hypotheses:\n  - {name: h, cc: a, workloads: [no]}\n", ": ", "names the workload `no`, which is not defined"},
+	    {"surveys:\n  - {workload: w, over: i}\n", ":2: ", "a survey has no `name`"},
+	    {"surveys:\n  - name: s\n", ":2: ", "has no `workload`"},
+	    {"surveys:\n  - {name: s, workload: w}\n", ":2: ", "has no `over`"},
+	    {"surveys:\n  - {name: s, workload: w, over: i, neds: {a: b}}\n", ":2: ", "unknown key `neds` in a survey"},
+	    {"surveys:\n  - {name: s, workload: w, over: i}\n  - {name: s, workload: w, over: i}\n", ":3: ", "two surveys"},
+	    {"surveys:\n  - {name: s, workload: w, over: i, needs: [avx2]}\n", ":2: ", "`needs` must be a mapping"},
+	    {"surveys:\n  - {name: s, workload: w, over: i, needs: {a: b, a: c}}\n", ":2: ", "`a` is given twice in `needs`"},
+	    {"surveys:\n  - {name: s, workload: no, over: i}\n", ":2: ", "`s`: the workload `no` is not defined"},
+	    {"workloads:\n  - {name: w, run: x}\nsurveys:\n  - {name: s, workload: w, over: i}\n", ":4: ", "is a command"},
+	    {"surveys:\n  - {name: s, workload: w, over: i}\nworkloads:\n  - {name: w, bench: b.c, params: {n: [1, 2]}}\n",
+	     ":2: ", "no parameter `i` in its `params` (it has: n)"},
+	    {SURVEYED "  - {name: s, workload: w, over: one}\n", ":4: ", "has one value only, 1"},
+	    {SURVEYED "  - {name: s, workload: w, over: twice}\n", ":4: ", "the value 1 of `twice` is given twice"},
+	    {SURVEYED "  - {name: s, workload: w, over: i, baseline: c}\n", ":4: ", "c is no value of `i` (it has: a, b)"},
+	    {SURVEYED "  - {name: s, workload: w, over: i, needs: {c: avx2}}\n", ":4: ", "`needs` names c, which is no value of `i`"},
+	    {SURVEYED "  - {name: s, workload: w, over: i, params: {i: [a]}}\n", ":4: ", "is for the other parameters"},
+	    {SURVEYED "  - {name: s, workload: w, over: i, params: {z: [a]}}\n", ":4: ", "`params` names `z`, which is no parameter"},
 	    {"decisions:\n  - finding: P03:a.c:f\n", ":2: ", "has no `reason`"},
 	    {"tree: nowhere\n", ": ", "is not a folder: correct `tree:`"},
 	    {"a: [1\nb: 2\n", ":2: ", "not YAML"},
@@ -232,6 +284,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_full_file_is_read, setup, teardown),
+	    cmocka_unit_test_setup_teardown(surveys_are_read, setup, teardown),
 	    cmocka_unit_test_setup_teardown(mistakes_are_told_with_their_line, setup, teardown),
 	    cmocka_unit_test_setup_teardown(commands_are_read, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_folder_without_a_file_is_a_project, setup, teardown),
