@@ -34,7 +34,8 @@ static const char *const show_examples[] = {
 	"assay show 20261201-1015 --format json", "a run by the beginning of its id, as JSON",
 	"assay show last --samples", "its raw pairs, tab-separated", NULL};
 static const char *const report_examples[] = {
-	"assay report last --format sarif -o last.sarif", "the last run, for code hosts and editors", NULL};
+	"assay report last --format sarif -o last.sarif", "the last run, for code hosts and editors",
+	"assay report last --format markdown -o last.md", "the last run, for a review or a repository", NULL};
 static const char *const log_examples[] = {"assay log -n 5", "the last five runs", NULL};
 static const char *const doctor_examples[] = {
 	"assay doctor", "what this machine can prove, what disturbs it, and how to mend it",

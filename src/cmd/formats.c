@@ -32,6 +32,9 @@ void run_print(struct output *output, struct arena *arena, const struct run *run
 		fputs(sarif_run(arena, run, &rules), output->file);
 		return;
 	}
+	case FORMAT_MARKDOWN:
+		markdown_run(output->file, run);
+		return;
 	}
 	BUG("format %d", (int)format);
 }

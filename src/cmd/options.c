@@ -96,7 +96,7 @@ static const struct option_spec specs[] = {
 	{OPT_RECOMPUTE, 0, "recompute", NULL, CMD_SHOW, "judges the run again from its stored samples and plan: exit status 0 if "
 	 "every verdict on time is the same to the last digit, 1 if not, 3 if the store lacks what it needs", NULL},
 	{OPT_LIMIT, 'n', "limit", "N", CMD_LOG, "so many runs at most (default: 20; 0: all)", NULL},
-	{OPT_FORMAT, 0, "format", "FORMAT", REPORTING | CMD_DOCTOR, "text, json or sarif (default: text)", "text json sarif"},
+	{OPT_FORMAT, 0, "format", "FORMAT", REPORTING | CMD_DOCTOR, "text, json, sarif or markdown (default: text)", "text json sarif markdown"},
 	{OPT_OUTPUT, 'o', "output", "FILE", REPORTING | CMD_DOCTOR, "writes the report to FILE", "*"},
 	{OPT_HELP, 'h', "help", NULL, EVERY, "prints this text", NULL},
 };
@@ -242,6 +242,18 @@ static enum status bad_value(struct err *err, const struct option_spec *spec, co
 	return err_set(err, ST_USAGE, "--%s wants %s, not '%s'", spec->name, wants, value);
 }
 
+static bool format_parse(const char *value, enum format *ret_format)
+{
+	static const char *const names[] = {[FORMAT_TEXT] = "text", [FORMAT_JSON] = "json", [FORMAT_SARIF] = "sarif",
+	                                    [FORMAT_MARKDOWN] = "markdown"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(value, names[i]) == 0) {
+			*ret_format = (enum format)i;
+			return true;
+		}
+	return false;
+}
+
 static enum status option_apply(struct arena *arena, const struct option_spec *spec, const char *value,
                                 struct options *options, struct err *err)
 {
@@ -253,9 +265,8 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		options->help = true;
 		break;
 	case OPT_FORMAT:
-		if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0 && strcmp(value, "sarif") != 0)
-			return bad_value(err, spec, value, "text, json or sarif");
-		options->format = value[0] == 'j' ? FORMAT_JSON : value[0] == 's' ? FORMAT_SARIF : FORMAT_TEXT;
+		if (!format_parse(value, &options->format))
+			return bad_value(err, spec, value, "text, json, sarif or markdown");
 		break;
 	case OPT_OUTPUT:
 		options->output = value;

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SARIF };
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_SARIF, FORMAT_MARKDOWN };
 
 /* What was asked for; everything that was not given has its default. Strings point into argv or the arena. */
 struct options {

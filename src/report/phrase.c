@@ -341,3 +341,21 @@ const char *spread_drawing(struct arena *arena, const struct spread *spread, boo
 	}
 	return text;
 }
+
+struct string_list unavailable_counters(struct arena *arena, const struct run *run)
+{
+	struct string_list said = {0};
+	for (size_t t = 0; t < run->trials.count; t++)
+		for (size_t i = 0; i < run->trials.at[t]->counters.count; i++) {
+			const struct counter *counter = &run->trials.at[t]->counters.at[i];
+			if (!counter->unavailable)
+				continue;
+			const char *text = arena_printf(arena, "%s: %s", counter->name, counter->unavailable);
+			bool known = false;
+			for (size_t k = 0; k < said.count && !known; k++)
+				known = strcmp(said.at[k], text) == 0;
+			if (!known)
+				list_push(arena, &said, text);
+		}
+	return said;
+}

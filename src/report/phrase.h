@@ -51,5 +51,7 @@ const char *plan_text(struct arena *arena, const struct run *run);
 const char *host_short(struct arena *arena, const struct host *host);
 /* How the layouts' effects are distributed, a column for each bin; no blanks, so that it stays in one line. */
 const char *spread_drawing(struct arena *arena, const struct spread *spread, bool utf8);
+/* What can't be had here, each once for the whole run, with its reason. */
+struct string_list unavailable_counters(struct arena *arena, const struct run *run);
 
 #endif

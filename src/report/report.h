@@ -36,6 +36,10 @@ MUST_CHECK enum status json_finding_read(struct arena *arena, const char *text, 
 struct checkup;
 char *json_checkup(struct arena *arena, const struct checkup *checkup);
 
+/* ---- Markdown, as GitHub reads it ------------------------------------------------------------------------------ */
+/* The whole run: verdicts, each trial with its proof and its repeat command, findings, what could not be had. UTF-8. */
+void markdown_run(FILE *out, const struct run *run);
+
 /* ---- text for people ------------------------------------------------------------------------------------------ */
 struct term_options {
 	bool colour;

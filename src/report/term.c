@@ -732,22 +732,9 @@ static void run_print(struct printer *printer, const struct run *run)
 		key_print(printer, 2, "scan", scan_summary(arena, run));
 }
 
-/* What can't be had here is said once for the whole run, with its reason. */
 static void unavailable_print(struct printer *printer, const struct run *run)
 {
-	struct string_list said = {0};
-	for (size_t t = 0; t < run->trials.count; t++)
-		for (size_t i = 0; i < run->trials.at[t]->counters.count; i++) {
-			const struct counter *counter = &run->trials.at[t]->counters.at[i];
-			if (!counter->unavailable)
-				continue;
-			const char *text = arena_printf(&printer->arena, "%s: %s", counter->name, counter->unavailable);
-			bool known = false;
-			for (size_t k = 0; k < said.count && !known; k++)
-				known = strcmp(said.at[k], text) == 0;
-			if (!known)
-				list_push(&printer->arena, &said, text);
-		}
+	struct string_list said = unavailable_counters(&printer->arena, run);
 	if (said.count == 0)
 		return;
 	put(printer, BOLD, "not available");

@@ -145,7 +145,7 @@ static void test_says_what_is_wrong(void **state)
 		{"try --matrix cc=gcc,", "a compiler's name is missing"},
 		{"try --matrix ''", "wants MATRIX, not an empty text"},
 		{"try --matrix 'cc=gcc cc=clang'", "give each of cc= and opt= once"},
-		{"try --format xml", "text, json or sarif, not 'xml'"},
+		{"try --format xml", "text, json, sarif or markdown, not 'xml'"},
 		{"try --require sometimes", "--require wants a verdict"},
 		{"try --forbid failed", "--forbid wants a verdict"},
 		{"try a b", "does not know what to do with 'b'"},

@@ -40,6 +40,13 @@ static char *file_read(struct arena *arena, const char *path)
 	return text;
 }
 
+/* The same signature as the others; Markdown has no options. */
+static void markdown_report(FILE *out, const struct run *run, const struct term_options *options)
+{
+	(void)options;
+	markdown_run(out, run);
+}
+
 static void golden_of(const char *name, struct run *(*fill)(struct arena *), report_fn *report, struct term_options options)
 {
 	struct arena arena;
@@ -67,6 +74,44 @@ static void test_commands(void **state)
 	struct term_options options = {.utf8 = true, .kept = true, .width = 80};
 	golden_of("commands-80", filled_commands, term_verdicts, options);
 	golden_of("commands-record-80", filled_commands, term_record, options);
+}
+
+static void test_markdown(void **state)
+{
+	(void)state;
+	golden("markdown", markdown_report, (struct term_options){0});
+	golden_of("commands-markdown", filled_commands, markdown_report, (struct term_options){0});
+}
+
+/* A finding's text must not become markup: every row of a table has as many cells as its head. */
+static void test_markdown_quotes(void **state)
+{
+	(void)state;
+	struct arena arena;
+	arena_init(&arena);
+	struct run *run = filled_run(&arena);
+	run->findings.at[0]->file = "a|b\033[2J<img src=x>`|`.c";
+	run->families.at[1].evidence = "one `odd tick | and\na *second* line <script>";
+	run->trials.at[0]->repeat = "assay try 'a`b' | c";
+	char *text = printed(&arena, markdown_report, run, &(struct term_options){0});
+	assert_null(strchr(text, '\033'));
+	assert_null(strstr(text, "<script"));
+	assert_null(strstr(text, "<img"));
+	assert_non_null(strstr(text, "``assay try 'a`b' | c``") ? text : strstr(text, "`` assay try 'a`b' | c ``"));
+	size_t cells = 0;
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		if (line[0] != '|') {
+			cells = 0;
+			continue;
+		}
+		size_t here = 0;
+		for (const char *at = line; *at; at++)
+			here += *at == '|' && (at == line || at[-1] != '\\');
+		if (cells && here != cells)
+			fail_msg("%zu cells where %zu are due: %s", here, cells, line);
+		cells = here;
+	}
+	arena_release(&arena);
 }
 
 static void test_scan(void **state)
@@ -185,6 +230,8 @@ int main(int argc, char **argv)
 	update = argc > 1 && strcmp(argv[1], "--update") == 0;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_scan),
+		cmocka_unit_test(test_markdown),
+		cmocka_unit_test(test_markdown_quotes),
 		cmocka_unit_test(test_commands),
 		cmocka_unit_test(test_verdicts),
 		cmocka_unit_test(test_record),
