@@ -476,6 +476,8 @@ bool path_is_folder(const char *path)
 	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+enum { SIZE_UNKNOWN = 4096 };
+
 enum status file_read(struct arena *arena, const char *path, const char **ret_text, size_t *ret_size, struct err *err)
 {
 	int in = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -486,9 +488,16 @@ enum status file_read(struct arena *arena, const char *path, const char **ret_te
 		close(in);
 		return err_set(err, ST_INPUT, "%s is not a regular file", path);
 	}
-	size_t size = (size_t)info.st_size, used = 0;
+	/* A byte more than its size, to see its end; the kernel's own files (/proc, /sys) have none or a made-up one. */
+	size_t size = info.st_size > 0 ? (size_t)info.st_size + 1 : SIZE_UNKNOWN, used = 0;
 	char *text = arena_alloc(arena, size + 1);
-	while (used < size) {
+	for (;;) {
+		if (used == size) {
+			char *more = arena_alloc(arena, 2 * size + 1);
+			memcpy(more, text, used);
+			text = more;
+			size *= 2;
+		}
 		ssize_t got = read(in, text + used, size - used);
 		if (got < 0 && errno == EINTR)
 			continue;
