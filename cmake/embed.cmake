@@ -1,4 +1,4 @@
-# Writes OUT: the texts of bench.h and runtime.c (protocol.h put in place of its #include) as C arrays.
+# Writes OUT: the texts of bench.h and runtime.c (protocol.h and counters.h put in place of their #includes) as C arrays.
 # cmake -DSOURCE=<root> -DOUT=<file> -P embed.cmake
 function(text_to_bytes text ret)
   string(HEX "${text}" hex)
@@ -7,14 +7,18 @@ function(text_to_bytes text ret)
   set(${ret} "${bytes}0" PARENT_SCOPE)
 endfunction()
 
-file(READ ${SOURCE}/src/bench/protocol.h protocol)
 file(READ ${SOURCE}/src/bench/runtime.c runtime)
 file(READ ${SOURCE}/include/assay/bench.h bench)
-string(FIND "${runtime}" "#include \"protocol.h\"\n" at)
-if(at EQUAL -1)
-  message(FATAL_ERROR "src/bench/runtime.c no longer includes protocol.h")
-endif()
-string(REPLACE "#include \"protocol.h\"\n" "${protocol}" runtime "${runtime}")
+foreach(name protocol.h counters.h)
+  set(line "#include \"${name}\"\n")
+  file(READ ${SOURCE}/src/bench/${name} text)
+  string(REPLACE "#include \"protocol.h\"\n" "" text "${text}")
+  string(FIND "${runtime}" "${line}" at)
+  if(at EQUAL -1)
+    message(FATAL_ERROR "src/bench/runtime.c no longer includes ${name}")
+  endif()
+  string(REPLACE "${line}" "${text}" runtime "${runtime}")
+endforeach()
 text_to_bytes("${runtime}" runtime_bytes)
 text_to_bytes("${bench}" bench_bytes)
 file(WRITE ${OUT} "/* Made by cmake/embed.cmake. */\n#include \"port/embedded.h\"\n\n"

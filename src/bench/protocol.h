@@ -16,7 +16,9 @@ enum bench_kind {
 	BENCH_SAMPLE,    /* both: run `prime` iterations, then `iterations` between two time stamps */
 	BENCH_QUIT,      /* assay */
 	BENCH_RECORD,    /* program, --outputs: label_size bytes of label and size bytes of data follow */
-	BENCH_END        /* program, --outputs: `size` records were sent */
+	BENCH_END,       /* program, --outputs: `size` records were sent */
+	BENCH_EVENTS,    /* assay: count these from now on, `iterations` of them follow; program: `ns` is 0, or errno of event `cpu` */
+	BENCH_COUNT      /* assay: as BENCH_SAMPLE, counting; program: as for a sample, and struct bench_counts follows */
 };
 
 struct bench_command {
@@ -32,6 +34,24 @@ struct bench_reply {
 	uint32_t flags; /* BENCH_MIGRATED … */
 	uint32_t cpu;   /* that it ran on */
 	uint64_t bytes_per_iteration;
+};
+
+enum { BENCH_EVENTS_MAX = 8 };
+
+/* As perf_event_open(2) has it. */
+struct bench_event {
+	uint32_t type;
+	uint32_t by_kernel; /* it has no counter of its own: only read() gives its value */
+	uint64_t config, config1;
+};
+
+enum { BENCH_BY_KERNEL = 1, BENCH_BY_RDPMC };
+
+struct bench_counts {
+	uint32_t count; /* 0: the counters could not be read */
+	uint32_t way;   /* BENCH_BY_KERNEL: by read() */
+	uint64_t enabled_ns, running_ns;
+	uint64_t value[BENCH_EVENTS_MAX];
 };
 
 struct bench_record {

@@ -2,7 +2,7 @@
  *
  * It is compiled by whatever compiler and flags the trial uses, so it is plain C99 with POSIX, and nothing in it
  * depends on how it is optimised: between the two time stamps there is one call of the workload's run() and nothing
- * else - no system call (clock_gettime reads the vDSO), no allocation, no output. tests/unit/measure_test.c checks
+ * else - no system call (clock_gettime reads the vDSO), no allocation, no output. tests/unit/measure_test.c shows
  * it with strace.
  *
  *     PROGRAM [--param NAME=VALUE]… [--seed N] --outputs | --serve | --count N | --time | --describe
@@ -11,6 +11,7 @@
 #define _GNU_SOURCE
 #endif
 #include "protocol.h"
+#include "counters.h"
 
 #include <assay/bench.h>
 
@@ -353,12 +354,58 @@ static struct bench_reply bench_sample(void *state, uint64_t prime, uint64_t ite
 	return reply;
 }
 
+/* As a sample, but for the counts: what the readings themselves take is in them. */
+static struct bench_reply bench_count(void *state, const struct bench_command *command, const struct bench_group *group,
+                                      struct bench_counts *ret_counts)
+{
+	struct bench_reply reply;
+	struct bench_counts before, after;
+	int read;
+	uint64_t start, end;
+	if (command->prime)
+		assay_workload.run(state, command->prime);
+	start = bench_now_ns();
+	read = bench_group_read(group, BENCH_THIS_CPU, &before);
+	assay_workload.run(state, command->iterations);
+	read = bench_group_read(group, BENCH_THIS_CPU, &after) && read;
+	end = bench_now_ns();
+	memset(&reply, 0, sizeof reply);
+	reply.magic = BENCH_MAGIC;
+	reply.kind = BENCH_COUNT;
+	reply.ns = end - start;
+	reply.cpu = (uint32_t)sched_getcpu();
+	*ret_counts = bench_counts_between(&before, &after);
+	if (!read)
+		ret_counts->count = 0;
+	return reply;
+}
+
+/* Takes over the events that follow a command; the answer says whether they can be counted. */
+static struct bench_reply bench_events(const struct bench_command *command, struct bench_group *group)
+{
+	struct bench_reply reply;
+	struct bench_event events[BENCH_EVENTS_MAX];
+	unsigned count = (unsigned)command->iterations, which = 0;
+	memset(&reply, 0, sizeof reply);
+	reply.magic = BENCH_MAGIC;
+	reply.kind = BENCH_EVENTS;
+	bench_group_close(group);
+	if (command->iterations > BENCH_EVENTS_MAX || !bench_read(BENCH_COMMAND_FD, events, count * sizeof *events))
+		reply.ns = EINVAL;
+	else
+		reply.ns = (uint64_t)bench_group_open(group, events, count, &which);
+	reply.cpu = which;
+	return reply;
+}
+
 /* ---- modes --------------------------------------------------------------------------------------------------------- */
 
 static void bench_serve(struct assay_bench *bench, void *state)
 {
 	struct bench_command command;
 	struct bench_reply reply;
+	struct bench_group group;
+	memset(&group, 0, sizeof group);
 	memset(&reply, 0, sizeof reply);
 	reply.magic = BENCH_MAGIC;
 	reply.kind = BENCH_READY;
@@ -368,10 +415,23 @@ static void bench_serve(struct assay_bench *bench, void *state)
 	while (bench_read(BENCH_COMMAND_FD, &command, sizeof command)) {
 		if (command.magic != BENCH_MAGIC || command.kind == BENCH_QUIT)
 			break;
+		if (command.kind == BENCH_EVENTS) {
+			reply = bench_events(&command, &group);
+			bench_write(bench, BENCH_REPLY_FD, &reply, sizeof reply);
+			continue;
+		}
+		if (command.kind == BENCH_COUNT) {
+			struct bench_counts counts;
+			reply = bench_count(state, &command, &group, &counts);
+			bench_write(bench, BENCH_REPLY_FD, &reply, sizeof reply);
+			bench_write(bench, BENCH_REPLY_FD, &counts, sizeof counts);
+			continue;
+		}
 		reply = bench_sample(state, command.prime, command.iterations);
 		reply.bytes_per_iteration = bench->bytes_per_iteration;
 		bench_write(bench, BENCH_REPLY_FD, &reply, sizeof reply);
 	}
+	bench_group_close(&group);
 }
 
 static void bench_outputs(struct assay_bench *bench, void *state)

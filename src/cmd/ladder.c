@@ -106,6 +106,9 @@ const char *trial_repeat(struct ladder *ladder, const struct trial *trial)
 	                    options->budget_s, (unsigned long long)options->seed);
 	if (options->layouts >= 2 && !(workload && workload->run))
 		text = arena_printf(arena, "%s --layouts %u", text, options->layouts);
+	if (ladder->session->events.count && !(workload && workload->run))
+		text = arena_printf(arena, "%s --events %s", text,
+		                    shell_quote(arena, text_join(arena, &ladder->session->events, ",")));
 	if (options->measure_anyway)
 		text = arena_printf(arena, "%s --measure-anyway", text);
 	if (options->to_rung != RUNG_TIME)

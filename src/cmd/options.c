@@ -13,7 +13,7 @@ enum option_id {
 	OPT_HELP = 256, OPT_FORMAT, OPT_OUTPUT, OPT_JOBS, OPT_PROJECT, OPT_SOURCE, OPT_DATABASE, OPT_PATTERN, OPT_PATCHES,
 	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_ENV, OPT_VS, OPT_REV, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS,
 	OPT_BENCH_LIBS, OPT_RUN, OPT_BUILD, OPT_METRIC, OPT_BETTER, OPT_STDIN, OPT_SHELL, OPT_ANY_OUTPUT, OPT_CPUS, OPT_PARAM,
-	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_REQUIRE,
+	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_EVENTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_REQUIRE,
 	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
 };
 
@@ -72,6 +72,8 @@ static const struct option_spec specs[] = {
 	{OPT_BUDGET, 0, "budget", "TIME", MEASURING, "time for measuring one trial: 500ms, 60s, 2m (default: 20s; of `prove`: 1s)", NULL},
 	{OPT_LAYOUTS, 0, "layouts", "N", MEASURING, "over at least N layouts of the programs (order and offsets of their code and data are "
 	 "drawn anew for every block) instead of as built; 8 to 16 are advised; at 1% a verdict takes 19 (default: 1, as built)", NULL},
+	{OPT_EVENTS, 0, "events", "NAME[,NAME]", MEASURING, "to be counted besides, by libpfm4's names, as in L2_RQSTS:MISS or PAGE-FAULTS; "
+	 "they explain and never decide", NULL},
 	{OPT_SEED, 0, "seed", "N", MEASURING, "repeats the coin flips of a run (default: fresh, and printed)", NULL},
 	{OPT_TO_RUNG, 0, "to-rung", "RUNG", MEASURING, "no further than this rung of the ladder, by name or number: built, tokens, "
 	 "code, intent, reach, outputs, time (0 to 6)", RUNGS},
@@ -254,6 +256,20 @@ static bool format_parse(const char *value, enum format *ret_format)
 	return false;
 }
 
+static enum status events_add(struct arena *arena, const struct option_spec *spec, const char *value,
+                              struct string_list *events, struct err *err)
+{
+	for (const char *at = value;;) {
+		size_t size = strcspn(at, ",");
+		if (size == 0)
+			return bad_value(err, spec, value, "names of events with commas between them");
+		list_push(arena, events, arena_strndup(arena, at, size));
+		if (!at[size])
+			return ST_OK;
+		at += size + 1;
+	}
+}
+
 static enum status option_apply(struct arena *arena, const struct option_spec *spec, const char *value,
                                 struct options *options, struct err *err)
 {
@@ -375,6 +391,8 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 			return bad_value(err, spec, value, "a number from 1 (as built) to 1000");
 		options->layouts = (uint32_t)number;
 		break;
+	case OPT_EVENTS:
+		return events_add(arena, spec, value, &options->events, err);
 	case OPT_SEED:
 		if (!whole_parse(value, INT64_MAX, &number))
 			return bad_value(err, spec, value, "a whole number from 0 to 9223372036854775807");

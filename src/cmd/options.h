@@ -41,6 +41,7 @@ struct options {
 	double alpha, margin; /* fractions */
 	double budget_s;
 	uint32_t layouts; /* 1: as built */
+	struct string_list events;
 	uint64_t seed;
 	bool seed_given;
 	enum rung to_rung;

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "port/host.h"
+#include "port/perf_events.h"
 #include "port/proc.h"
 #include "port/project.h"
 #include "port/tree.h"
@@ -806,7 +807,12 @@ enum status work_settle(struct work *work, struct err *err)
 		.margin = options->margin, .budget_s = options->budget_s, .layouts = options->layouts, .seed = session->run.seed, .context = work,
 		.trial_begins = trial_begins, .samples = sink_make, .measurement = keep_measurement, .trial_done = trial_done,
 	};
-	enum status status = configs_choose(work, &settle, err);
+	session->events = options->events;
+	struct perf_event_set named;
+	enum status status = options->events.count ? perf_events_named(&session->arena, &session->events, &named, err) : ST_OK;
+	if (status != ST_OK)
+		return err_context(err, "--events");
+	status = configs_choose(work, &settle, err);
 	if (status != ST_OK)
 		return status;
 	keep_head(work);

@@ -19,6 +19,7 @@ struct session {
 	struct compdb commands;
 	bool commands_known; /* scan_commands() has filled them */
 	struct run run;
+	struct string_list events; /* to be counted besides, by libpfm4's names; they explain and never decide */
 	struct progress progress;
 	const volatile sig_atomic_t *interrupted; /* never NULL; non-zero: stop soon, keep what is done */
 	unsigned jobs;       /* processes for scan and build, at least 1 */

@@ -1,5 +1,7 @@
 #include "port/perf.h"
 
+#include "port/perf_events.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -50,22 +52,6 @@ static int clock_open(int pid, int cpu, uint64_t period_ns, bool kernel)
 	return event_open(&attributes, pid, cpu, -1);
 }
 
-static const char *clock_lack(struct arena *arena, int code)
-{
-	switch (code) {
-	case EACCES:
-	case EPERM:
-		return "perf_event_open is forbidden here: sysctl kernel.perf_event_paranoid=2 allows it, or start the container "
-		       "with CAP_PERFMON";
-	case ENOSYS:
-		return "this kernel has no perf_event_open";
-	case EMFILE:
-		return "too many open files: raise ulimit -n";
-	default:
-		return arena_printf(arena, "perf_event_open: %s", strerror(code));
-	}
-}
-
 static bool ring_open(struct perf_sampler *sampler, int pid, int cpu, uint64_t period_ns)
 {
 	struct perf_ring *ring = &sampler->rings[sampler->count];
@@ -104,7 +90,7 @@ struct perf_sampler *perf_sampler_open(struct arena *arena, int pid, int cpu, ui
 		if (sampler->count == THREADS_MAX)
 			*ret_lack = "the workload has more than 64 threads before it runs";
 		else if (!ring_open(sampler, tid, cpu, period_ns))
-			*ret_lack = clock_lack(arena, errno);
+			*ret_lack = perf_open_lack(arena, errno, NULL);
 	}
 	if (tasks)
 		closedir(tasks);
@@ -200,114 +186,6 @@ uint64_t perf_sampler_drain(struct perf_sampler *sampler, struct arena *arena, s
 		lost += perf_records_parse(arena, copy, count, sampler->kernel, samples);
 	}
 	return lost;
-}
-
-/* ---- counting --------------------------------------------------------------------------------------------------------- */
-
-struct perf_group {
-	int fds[PERF_GROUP_MAX];
-	unsigned count;
-};
-
-const struct perf_event *perf_hardware_events(unsigned *ret_count)
-{
-	static const struct perf_event events[] = {
-	    {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
-	    {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
-	    {"branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-	    {"branch misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES},
-	    {"cache misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
-	};
-	*ret_count = sizeof events / sizeof *events;
-	return events;
-}
-
-const struct perf_event *perf_software_events(unsigned *ret_count)
-{
-	static const struct perf_event events[] = {
-	    {"task clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
-	    {"page faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
-	    {"context switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
-	};
-	*ret_count = sizeof events / sizeof *events;
-	return events;
-}
-
-struct perf_group *perf_group_open(struct arena *arena, int pid, const struct perf_event *events, unsigned count,
-                                   const char **ret_lack)
-{
-	struct perf_group *group = arena_new(arena, struct perf_group);
-	*ret_lack = NULL;
-	for (unsigned i = 0; i < count && i < PERF_GROUP_MAX; i++) {
-		struct perf_event_attr attributes = {
-		    .type = events[i].type,
-		    .config = events[i].config,
-		    .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		    .exclude_kernel = 1,
-		    .exclude_hv = 1,
-		};
-		group->fds[i] = event_open(&attributes, pid, -1, i ? group->fds[0] : -1);
-		if (group->fds[i] < 0) {
-			*ret_lack = errno == EACCES || errno == EPERM
-			                ? clock_lack(arena, errno)
-			                : arena_printf(arena, "this machine does not count %s together with the others: %s", events[i].name,
-			                               strerror(errno));
-			perf_group_close(group);
-			return NULL;
-		}
-		group->count++;
-	}
-	return group;
-}
-
-bool perf_counts_parse(const void *bytes, size_t size, struct perf_counts *ret_counts)
-{
-	uint64_t words[3 + PERF_GROUP_MAX] = {0};
-	*ret_counts = (struct perf_counts){0};
-	if (size < 3 * sizeof *words || size > sizeof words)
-		return false;
-	memcpy(words, bytes, size);
-	if (words[0] > PERF_GROUP_MAX || size != (3 + words[0]) * sizeof *words)
-		return false;
-	ret_counts->count = (unsigned)words[0];
-	ret_counts->enabled_ns = words[1];
-	ret_counts->running_ns = words[2];
-	memcpy(ret_counts->value, words + 3, words[0] * sizeof *words);
-	return true;
-}
-
-bool perf_group_read(const struct perf_group *group, struct perf_counts *ret_counts)
-{
-	uint64_t words[3 + PERF_GROUP_MAX];
-	ssize_t size = group->count ? read(group->fds[0], words, sizeof words) : -1;
-	return size > 0 && perf_counts_parse(words, (size_t)size, ret_counts) && ret_counts->count == group->count;
-}
-
-void perf_group_close(struct perf_group *group)
-{
-	for (unsigned i = group->count; i-- > 0;)
-		close(group->fds[i]);
-	group->count = 0;
-}
-
-const char *perf_counts_between(const struct perf_counts *before, const struct perf_counts *after,
-                                uint64_t ret_values[PERF_GROUP_MAX])
-{
-	memset(ret_values, 0, PERF_GROUP_MAX * sizeof *ret_values);
-	if (before->count != after->count)
-		return "two readings of the counters don't belong together";
-	uint64_t enabled = after->enabled_ns - before->enabled_ns, running = after->running_ns - before->running_ns;
-	if (running < enabled)
-		return "the counters were shared with somebody else for a part of the time: end other profilers (and the NMI "
-		       "watchdog: sysctl kernel.nmi_watchdog=0)";
-	bool any = false;
-	for (unsigned i = 0; i < after->count; i++) {
-		ret_values[i] = after->value[i] - before->value[i];
-		any |= ret_values[i] != 0;
-	}
-	if (enabled && !any)
-		return "the counters open but stand still, as in some virtual machines";
-	return NULL;
 }
 
 /* ---- mappings -------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,4 @@
-/* perf_event_open: where a process is, asked by a clock, and what it counts. The only includer of linux/perf_event.h
- * besides host.c.
+/* perf_event_open: where a process is, asked by a clock. What it counts is perf_events.h.
  *
  * Sampling uses the software event `cpu-clock`, which needs no performance counters of the CPU. */
 #ifndef ASSAY_PORT_PERF_H
@@ -35,37 +34,6 @@ void perf_sampler_close(struct perf_sampler *sampler);
  * cut short ends the reading. */
 uint64_t perf_records_parse(struct arena *arena, const void *bytes, size_t size, bool callchains,
                             struct perf_sample_list *samples);
-
-/* ---- counting ------------------------------------------------------------------------------------------------------ */
-enum { PERF_GROUP_MAX = 8 };
-
-struct perf_event {
-	const char *name;
-	uint32_t type; /* PERF_TYPE_…: */
-	uint64_t config;
-};
-/* Core cycles, instructions, branches, branch misses, cache misses, in this order; `ret_count` says how many. */
-const struct perf_event *perf_hardware_events(unsigned *ret_count);
-/* Task clock, page faults, context switches: what every kernel counts, for tests of the same way. */
-const struct perf_event *perf_software_events(unsigned *ret_count);
-
-struct perf_group;
-/* Counts all events of a process's first thread at the same times, user space only. NULL and *ret_lack: why not. */
-struct perf_group *perf_group_open(struct arena *arena, int pid, const struct perf_event *events, unsigned count,
-                                   const char **ret_lack);
-struct perf_counts {
-	unsigned count;
-	uint64_t value[PERF_GROUP_MAX];
-	uint64_t enabled_ns, running_ns; /* wanted, and on the counters */
-};
-bool perf_group_read(const struct perf_group *group, struct perf_counts *ret_counts);
-void perf_group_close(struct perf_group *group);
-/* Pure: what read() gives for a group. False: cut short. */
-bool perf_counts_parse(const void *bytes, size_t size, struct perf_counts *ret_counts);
-/* Pure: what happened between two readings. NULL, or why the numbers may not be used: the counters were shared with
- * others for a part of the time, or stand still although time passed. */
-const char *perf_counts_between(const struct perf_counts *before, const struct perf_counts *after,
-                                uint64_t ret_values[PERF_GROUP_MAX]);
 
 /* ---- where a process has its files ---------------------------------------------------------------------------------- */
 struct perf_mapping {

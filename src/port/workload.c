@@ -51,6 +51,34 @@ enum status workload_sample(struct proc_child *child, uint64_t prime, uint64_t i
 	return reply_receive(child, BENCH_SAMPLE, timeout_s, interrupted, ret_reply, err);
 }
 
+enum status workload_events(struct proc_child *child, const struct bench_event *events, unsigned count, double timeout_s,
+                            const volatile sig_atomic_t *interrupted, int *ret_code, unsigned *ret_which, struct err *err)
+{
+	struct bench_command command = {.magic = BENCH_MAGIC, .kind = BENCH_EVENTS, .iterations = count};
+	struct bench_reply reply = {0};
+	enum status status = proc_send(child, &command, sizeof command, err);
+	if (status == ST_OK)
+		status = proc_send(child, events, count * sizeof *events, err);
+	if (status == ST_OK)
+		status = reply_receive(child, BENCH_EVENTS, timeout_s, interrupted, &reply, err);
+	*ret_code = (int)reply.ns;
+	*ret_which = reply.cpu < count ? reply.cpu : 0;
+	return status;
+}
+
+enum status workload_count(struct proc_child *child, uint64_t prime, uint64_t iterations, double timeout_s,
+                           const volatile sig_atomic_t *interrupted, struct bench_counts *ret_counts, struct err *err)
+{
+	struct bench_command command = {.magic = BENCH_MAGIC, .kind = BENCH_COUNT, .prime = prime, .iterations = iterations};
+	struct bench_reply reply;
+	enum status status = proc_send(child, &command, sizeof command, err);
+	if (status == ST_OK)
+		status = reply_receive(child, BENCH_COUNT, timeout_s, interrupted, &reply, err);
+	if (status == ST_OK)
+		status = proc_receive(child, ret_counts, sizeof *ret_counts, timeout_s, interrupted, err);
+	return status;
+}
+
 void workload_quit(struct proc_child *child)
 {
 	struct bench_command command = {.magic = BENCH_MAGIC, .kind = BENCH_QUIT};

@@ -19,6 +19,14 @@ MUST_CHECK enum status workload_start(const struct proc_request *request, double
 MUST_CHECK enum status workload_sample(struct proc_child *child, uint64_t prime, uint64_t iterations, double timeout_s,
                                        const volatile sig_atomic_t *interrupted, struct bench_reply *ret_reply,
                                        struct err *err);
+/* Lets it count these events from now on, in place of others. *ret_code 0, or perf_event_open's errno for event *ret_which. */
+MUST_CHECK enum status workload_events(struct proc_child *child, const struct bench_event *events, unsigned count,
+                                       double timeout_s, const volatile sig_atomic_t *interrupted, int *ret_code,
+                                       unsigned *ret_which, struct err *err);
+/* As workload_sample(), but counts; what the readings take is in them. */
+MUST_CHECK enum status workload_count(struct proc_child *child, uint64_t prime, uint64_t iterations, double timeout_s,
+                                      const volatile sig_atomic_t *interrupted, struct bench_counts *ret_counts,
+                                      struct err *err);
 /* Asks it to end, without waiting. */
 void workload_quit(struct proc_child *child);
 

@@ -3,10 +3,13 @@
 #include "port/embedded.h"
 #include "bench/protocol.h"
 #include "port/host.h"
+#include "port/perf_events.h"
+#include "port/workload.h"
 #include "stage/stages.h"
 
 #include "port/proc.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -40,7 +43,7 @@ static const char driver[] =
     "#ifndef BAD\n#define BAD 0\n#endif\n"
     "enum { GOOD, CRASH, HANG, SAYS_FAIL, OTHER_BYTE, OTHER_SIZE, ONE_LESS, ONE_MORE, OTHER_LABEL, RANDOM, NO_OUTPUT,\n"
     "       CRASH_IN_SETUP, HANG_IN_SETUP, CRASH_AT_END, WRITES_TO_4, HANG_LATER, CRASH_LATER, WRONG_LATER,\n"
-    "       OTHER_ONCE, RANDOM_LATER, THREADS, UNAVAILABLE };\n"
+    "       OTHER_ONCE, RANDOM_LATER, THREADS, UNAVAILABLE, CALLS };\n"
     "struct state { unsigned char data[100000]; uint64_t sum; unsigned long calls; };\n"
     "/* How often the program was started, this time included. */\n"
     "static long starts(void)\n"
@@ -77,6 +80,7 @@ static const char driver[] =
     "	if (BAD == HANG || (BAD == HANG_LATER && s->calls > 12)) for (;;) pause();\n"
     "	if (BAD == SAYS_FAIL) assay_fail(0, \"the frame is broken\");\n"
     "	if (BAD == WRONG_LATER && s->calls > 1) return;\n"
+    "	for (uint64_t i = 0; BAD == CALLS && i < n; i++) getppid();\n"
     "	for (uint64_t i = 0; i < n; i++)\n"
     "		for (int k = 0; k < 1000; k++) { s->sum = s->sum * 31 + s->data[k]; assay_keep(s); }\n"
     "}\n"
@@ -241,56 +245,136 @@ static void data_follows_the_seed(void **state)
 	assert_memory_not_equal(one.out, other.out, one.out_size);
 }
 
-/* Between a command that is read and its reply: two getrusage before, one after, and nothing else. */
-static void no_system_call_between_the_stamps(void **state)
+/* ---- nothing between the stamps ---------------------------------------------------------------------------------------- */
+
+enum { TRACED_SAMPLES = 50 };
+
+/* What a program called from when it had read a command until its reply, for each command that it answered: the edges are
+ * the messages themselves. False: strace can't trace here, `ret_why` says why. */
+static bool traced(struct session *session, const char *file, const struct bench_command *commands, size_t count,
+                   struct string_list *ret_calls, const char **ret_why)
 {
-	struct session *session = *state;
-	struct proc_request version = {.cpu = -1, .timeout_s = 10};
+	FILE *out = fopen(in_folder("commands"), "wb");
+	assert_non_null(out);
+	assert_int_equal(fwrite(commands, sizeof *commands, count, out), count);
+	assert_int_equal(fclose(out), 0);
+	unlink(in_folder("trace"));
+	struct proc_request request = {.cpu = -1, .timeout_s = 60};
 	struct proc_result result;
-	list_push(&session->arena, &version.argv, "strace");
-	list_push(&session->arena, &version.argv, "-V");
-	assert_int_equal(proc_run(&session->arena, &version, &result, NULL), ST_OK);
-	if (!proc_ok(&result)) {
-		printf("skipped: strace is not installed\n");
-		skip();
-	}
-	/* A command on stdin made of bytes: magic, kind 2 (sample), prime 1, iterations 1; little-endian. */
-	const char *command = arena_printf(
-	    &session->arena,
-	    "printf 'yssa\\002\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000\\001\\000\\000\\000\\000\\000\\000\\000' | "
-	    "strace -o %s/trace %s --serve 3<&0 4>/dev/null",
-	    folder, program("baseline", "GOOD").program);
-	struct proc_request request = {.cpu = -1, .timeout_s = 30};
 	list_push(&session->arena, &request.argv, "sh");
 	list_push(&session->arena, &request.argv, "-c");
-	list_push(&session->arena, &request.argv, command);
+	/* -qq: no word about signals and the end; -a1: no blanks to align. */
+	list_push(&session->arena, &request.argv,
+	          arena_printf(&session->arena, "exec strace -qq -a1 -s 8 -o %s/trace %s --serve 3<%s/commands 4>/dev/null", folder,
+	                       file, folder));
 	assert_int_equal(proc_run(&session->arena, &request, &result, NULL), ST_OK);
 	if (!proc_ok(&result)) {
-		printf("skipped: strace can't trace here: %s\n", result.err);
-		skip();
+		*ret_why = result.code == 127 ? "strace is not installed" : arena_printf(&session->arena, "strace can't trace here: %s", result.err);
+		return false;
 	}
 	FILE *trace = fopen(in_folder("trace"), "r");
 	assert_non_null(trace);
 	char line[4096];
-	char *calls = arena_strdup(&session->arena, "");
-	bool inside = false, replied = false;
+	char *calls = NULL; /* NULL: between two commands */
 	while (fgets(line, sizeof line, trace)) {
 		if (strncmp(line, "read(3, \"yssa", 13) == 0) {
-			inside = true;
-			continue;
-		}
-		if (inside && strncmp(line, "write(4,", 8) == 0) {
-			replied = true;
-			break;
-		}
-		if (inside)
+			calls = arena_strdup(&session->arena, "");
+		} else if (calls && strncmp(line, "write(4,", 8) == 0) {
+			list_push(&session->arena, ret_calls, calls);
+			calls = NULL;
+		} else if (calls) {
 			calls = arena_printf(&session->arena, "%s%.*s ", calls, (int)strcspn(line, "("), line);
+		}
 	}
 	fclose(trace);
-	assert_true(replied);
-	/* sched_getcpu() may be a system call where the vDSO lacks it; it stands outside the stamps as well. */
-	if (strcmp(calls, "getrusage getrusage getrusage ") != 0)
-		assert_string_equal(calls, "getrusage getrusage getcpu getcpu getrusage ");
+	return true;
+}
+
+static size_t words_count(const char *text, const char *word)
+{
+	size_t count = 0;
+	for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
+		count++;
+	return count;
+}
+
+/* The stamps are taken without entering the kernel, so the readings of getrusage() around them are their edges: two lie
+ * before the first stamp and one behind the second. */
+static void no_system_call_between_the_stamps(void **state)
+{
+	struct session *session = *state;
+	struct bench_command commands[TRACED_SAMPLES];
+	for (size_t i = 0; i < TRACED_SAMPLES; i++)
+		commands[i] = (struct bench_command){.magic = BENCH_MAGIC, .kind = BENCH_SAMPLE, .prime = i % 3, .iterations = 1 + i};
+	struct string_list calls = {0};
+	const char *why = NULL;
+	if (!traced(session, program("baseline", "GOOD").program, commands, TRACED_SAMPLES, &calls, &why)) {
+		printf("skip: no_system_call_between_the_stamps: %s\n", why);
+		skip();
+	}
+	assert_int_equal(calls.count, TRACED_SAMPLES);
+	for (size_t i = 0; i < calls.count; i++)
+		/* sched_getcpu() may be a system call where the vDSO lacks it; it stands outside the stamps as well. */
+		if (strcmp(calls.at[i], "getrusage getrusage getrusage ") != 0)
+			assert_string_equal(calls.at[i], "getrusage getrusage getcpu getcpu getrusage ");
+}
+
+/* The same look at a workload that does enter the kernel and prints: it has to see that. */
+static void a_system_call_between_the_stamps_is_seen(void **state)
+{
+	struct session *session = *state;
+	struct bench_command commands[] = {{.magic = BENCH_MAGIC, .kind = BENCH_SAMPLE, .iterations = 3}};
+	struct string_list calls = {0};
+	const char *why = NULL;
+	if (!traced(session, program("baseline", "CALLS").program, commands, 1, &calls, &why)) {
+		printf("skip: a_system_call_between_the_stamps_is_seen: %s\n", why);
+		skip();
+	}
+	assert_int_equal(calls.count, 1);
+	assert_int_equal(words_count(calls.at[0], "getppid "), 3);
+}
+
+/* ---- counts of the program's own ------------------------------------------------------------------------------------- */
+
+static void kernel_counts_by_the_program_itself(void **state)
+{
+	struct session *session = *state;
+	struct proc_request request = workload_request(&session->arena, program("baseline", "GOOD").program, NULL, 1, "--serve", NULL);
+	struct proc_child child;
+	struct bench_reply reply;
+	struct err err = ERR_INIT;
+	request.interrupted = &interrupted;
+	assert_int_equal(workload_start(&request, 30, &child, &reply, &err), ST_OK);
+	struct perf_event_set set = perf_events_software();
+	struct bench_event events[BENCH_EVENTS_MAX];
+	for (unsigned i = 0; i < set.count; i++)
+		events[i] = set.at[i].code;
+	int code = -1;
+	unsigned which = 9;
+	struct bench_counts counts;
+	assert_int_equal(workload_events(&child, events, set.count, 30, &interrupted, &code, &which, &err), ST_OK);
+	if (code == EACCES || code == EPERM || code == ENOSYS) {
+		proc_child_end(&child);
+		printf("skip: kernel_counts_by_the_program_itself: perf_event_open: %s\n", strerror(code));
+		skip();
+	}
+	assert_int_equal(code, 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(workload_count(&child, 10, 1000, 30, &interrupted, &counts, &err), ST_OK);
+		assert_null(perf_counts_lack(&counts));
+		assert_int_equal(counts.count, set.count);
+		assert_int_equal(counts.way, BENCH_BY_KERNEL);
+		assert_true(counts.value[0] > 0); /* the task's clock */
+	}
+	/* One that can't be had is named, takes the others' place, and leaves the program able to be sampled. */
+	events[1] = (struct bench_event){.type = 1, .config = 9999};
+	assert_int_equal(workload_events(&child, events, 2, 30, &interrupted, &code, &which, &err), ST_OK);
+	assert_int_not_equal(code, 0);
+	assert_int_equal(which, 1);
+	assert_int_equal(workload_count(&child, 0, 1, 30, &interrupted, &counts, &err), ST_OK);
+	assert_non_null(perf_counts_lack(&counts));
+	assert_int_equal(workload_sample(&child, 0, 1, 30, &interrupted, &reply, &err), ST_OK);
+	proc_child_end(&child);
 }
 
 /* ---- equal results --------------------------------------------------------------------------------------------------- */
@@ -599,6 +683,7 @@ static void instructions_are_counted(void **state)
 	struct variant baseline = program("baseline", "GOOD"), candidate = program("candidate", "GOOD");
 	struct counter_list counters = {0};
 	struct err err = ERR_INIT;
+	list_push(&session->arena, &session->events, "PAGE-FAULTS");
 	assert_int_equal(count(session, &baseline, &candidate, NULL, 60, &counters, &err), ST_OK);
 	assert_true(counters.count >= 2);
 	assert_string_equal(counters.at[0].name, "instructions (valgrind, emulated CPU)");
@@ -610,6 +695,10 @@ static void instructions_are_counted(void **state)
 	assert_true(counters.at[0].baseline > 3000 && counters.at[0].baseline < 30000);
 	assert_true(counters.at[0].baseline == counters.at[0].candidate);
 	/* Whatever stands there has numbers, or a reason and no numbers. */
+	bool asked = false;
+	for (size_t i = 0; i < counters.count; i++)
+		asked |= strstr(counters.at[i].name, "PAGE-FAULTS") != NULL;
+	assert_true(asked);
 	for (size_t i = 0; i < counters.count; i++)
 		if (counters.at[i].unavailable)
 			assert_true(counters.at[i].baseline == 0 && counters.at[i].candidate == 0);
@@ -661,6 +750,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(runtime_says_what_is_wrong, setup, teardown),
 	    cmocka_unit_test_setup_teardown(data_follows_the_seed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(no_system_call_between_the_stamps, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_system_call_between_the_stamps_is_seen, setup, teardown),
+	    cmocka_unit_test_setup_teardown(kernel_counts_by_the_program_itself, setup, teardown),
 	    cmocka_unit_test_setup_teardown(outputs_table, setup, teardown),
 	    cmocka_unit_test_setup_teardown(outputs_that_hang_end_in_time, setup, teardown),
 	    cmocka_unit_test_setup_teardown(outputs_can_be_interrupted, setup, teardown),
