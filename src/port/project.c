@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <glob.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -702,6 +703,42 @@ static const char *database_find(struct arena *arena, const char *folder)
 	return found.at[0];
 }
 
+/* A folder's name may hold what means something in a pattern. */
+static const char *glob_quote(struct arena *arena, const char *path)
+{
+	char *quoted = arena_alloc(arena, 2 * strlen(path) + 1), *end = quoted;
+	for (; *path; path++) {
+		if (strchr("*?[\\", *path))
+			*end++ = '\\';
+		*end++ = *path;
+	}
+	*end = '\0';
+	return quoted;
+}
+
+/* What a pattern among the sources matches in the tree, in order; one that matches nothing stays, and the build says so.
+ * The names of a library's files differ between its releases: one project file then serves them all. */
+static void sources_match(struct arena *arena, const char *tree, struct string_list *sources)
+{
+	struct string_list matched = {0};
+	for (size_t i = 0; i < sources->count; i++) {
+		const char *source = sources->at[i];
+		size_t before = matched.count;
+		glob_t found = {0};
+		if (strpbrk(source, "*?[") && !path_is_file(path_join(arena, tree, source)))
+			glob(path_join(arena, glob_quote(arena, tree), source), 0, NULL, &found);
+		for (size_t k = 0; k < found.gl_pathc; k++) {
+			const char *path = path_clean(arena, found.gl_pathv[k]);
+			if (path_under(path, tree) && path_is_file(path))
+				list_push(arena, &matched, path_under(path, tree));
+		}
+		globfree(&found);
+		if (matched.count == before)
+			list_push(arena, &matched, source);
+	}
+	*sources = matched;
+}
+
 static enum status places_settle(struct reader *reader, const char *source_override)
 {
 	struct arena *arena = reader->arena;
@@ -715,6 +752,8 @@ static enum status places_settle(struct reader *reader, const char *source_overr
 		return err_set(reader->err, ST_USAGE, "%s: the source tree %s is not a folder: %s", reader->file, project->tree,
 		               source_override ? "name another with --source"
 		                               : "correct `tree:` or name one with --source");
+	for (size_t i = 0; i < project->workloads.count; i++)
+		sources_match(arena, project->tree, &project->workloads.at[i]->sources);
 	if (project->compile_commands) {
 		const char *path = path_clean(arena, path_join(arena, project->dir, project->compile_commands));
 		if (path_is_folder(path))

@@ -9,7 +9,8 @@
  *     workloads:
  *       - name: decompress
  *         bench: bench/decompress.c  the driver (include/assay/bench.h), relative to this file
- *         sources: [lib/decode.c]    compiled with it, relative to the tree; what isn't there, to this file
+ *         sources: [lib/decode.c]    compiled with it, relative to the tree; what isn't there, to this file; a pattern
+ *                                    (lib/fast_*.c, lib/fast_*.S) takes what matches in the tree
  *         flags: [-Ilib]             or one string of shell words; relative paths count from the tree
  *         libs: [-lm]
  *         params: { block: [4096, 131072] }

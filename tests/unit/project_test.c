@@ -147,6 +147,29 @@ static void surveys_are_read(void **state)
 	assert_int_equal(f->project.surveys.at[1].needs.count, 0);
 }
 
+static void patterns_among_the_sources_take_what_the_tree_has(void **state)
+{
+	struct fixture *f = *state;
+	put(f, "a [tree]/lib/fast_b.c", "");
+	put(f, "a [tree]/lib/fast_a.c", "");
+	put(f, "a [tree]/lib/fast_a.S", "");
+	put(f, "a [tree]/lib/slow.c", "");
+	put(f, "a [tree]/lib/fast_folder.c/x", "");
+	put(f, "a [tree]/lib/odd[1].c", "");
+	assert_int_equal(load(f, "tree: a [tree]\n"
+	                         "workloads:\n"
+	                         "  - name: w\n"
+	                         "    bench: b.c\n"
+	                         "    sources: [lib/slow.c, lib/fast_*, 'lib/none*.c', 'lib/odd[1].c', '../assay*']\n"),
+	                 ST_OK);
+	const struct string_list *sources = &f->project.workloads.at[0]->sources;
+	static const char *const expected[] = {"lib/slow.c",  "lib/fast_a.S", "lib/fast_a.c", "lib/fast_b.c",
+	                                       "lib/none*.c", "lib/odd[1].c", "../assay*"};
+	assert_int_equal(sources->count, sizeof expected / sizeof *expected);
+	for (size_t i = 0; i < sources->count; i++)
+		assert_string_equal(sources->at[i], expected[i]);
+}
+
 #define SURVEYED                                                                                                       \
 	"workloads:\n  - {name: w, bench: b.c, params: {i: [a, b], one: 1, twice: [1, 1]}}\nsurveys:\n"
 
@@ -285,6 +308,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_full_file_is_read, setup, teardown),
 	    cmocka_unit_test_setup_teardown(surveys_are_read, setup, teardown),
+	    cmocka_unit_test_setup_teardown(patterns_among_the_sources_take_what_the_tree_has, setup, teardown),
 	    cmocka_unit_test_setup_teardown(mistakes_are_told_with_their_line, setup, teardown),
 	    cmocka_unit_test_setup_teardown(commands_are_read, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_folder_without_a_file_is_a_project, setup, teardown),
