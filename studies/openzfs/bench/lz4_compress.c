@@ -1,11 +1,11 @@
 /* Workload: compress one block with OpenZFS's LZ4 (module/zfs/lz4_zfs.c).
  *
- * Parameters: block (bytes), data (see lz4_data.h). One iteration compresses the block once, as a write of ZFS does:
+ * Parameters: block (bytes), data (see data.h). One iteration compresses the block once, as a write of ZFS does:
  * into a buffer that is as large as the block, with the hash table cleared each time.
  */
 #include <assay/bench.h>
 
-#include "lz4_data.h"
+#include "data.h"
 #include "lz4_reference.h"
 
 #include <stdio.h>

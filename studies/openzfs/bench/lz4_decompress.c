@@ -1,11 +1,11 @@
 /* Workload: decompress one block with OpenZFS's LZ4 (module/zfs/lz4.c).
  *
- * Parameters: block (bytes), data (see lz4_data.h). One iteration decompresses one block, as a read of ZFS does: the
+ * Parameters: block (bytes), data (see data.h). One iteration decompresses one block, as a read of ZFS does: the
  * output buffer is exactly as large as the block.
  */
 #include <assay/bench.h>
 
-#include "lz4_data.h"
+#include "data.h"
 #include "lz4_reference.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* The kinds of data that both drivers know, by name. */
-#ifndef STUDY_LZ4_DATA_H
-#define STUDY_LZ4_DATA_H
+/* The kinds of data that the drivers know, by name. */
+#ifndef STUDY_DATA_H
+#define STUDY_DATA_H
 
 #include <assay/bench.h>
 
