@@ -1,4 +1,4 @@
-# Writes OUT: the texts of bench.h and runtime.c (protocol.h and counters.h put in place of their #includes) as C arrays.
+# Writes OUT: the texts of bench.h and runtime.c (its own headers put in place of their #include) as C arrays.
 # cmake -DSOURCE=<root> -DOUT=<file> -P embed.cmake
 function(text_to_bytes text ret)
   string(HEX "${text}" hex)
@@ -9,7 +9,7 @@ endfunction()
 
 file(READ ${SOURCE}/src/bench/runtime.c runtime)
 file(READ ${SOURCE}/include/assay/bench.h bench)
-foreach(name protocol.h counters.h)
+foreach(name protocol.h counters.h threads.h)
   set(line "#include \"${name}\"\n")
   file(READ ${SOURCE}/src/bench/${name} text)
   string(REPLACE "#include \"protocol.h\"\n" "" text "${text}")

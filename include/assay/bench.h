@@ -33,6 +33,31 @@
  *     }
  *     const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output};
  *
+ * A workload of several threads has run_thread() in place of run(), and says in setup() how many there are:
+ *
+ *     struct state { struct { _Alignas(64) uint64_t sum; } own[64]; unsigned threads; };
+ *
+ *     static void *setup(struct assay_bench *b)
+ *     {
+ *         struct state *s = aligned_alloc(64, sizeof *s);
+ *         memset(s, 0, sizeof *s);
+ *         s->threads = assay_threads(b, 2);             // the parameter `threads`, or 2
+ *         return s;
+ *     }
+ *     static void run_thread(void *state, const struct assay_thread *thread, uint64_t iterations)
+ *     {
+ *         struct state *s = state;
+ *         for (uint64_t i = 0; i < iterations; i++) {
+ *             s->own[thread->index].sum += i;
+ *             assay_keep(s);
+ *         }
+ *     }
+ *
+ * Each thread has a CPU of its own. They wait at a barrier, do `iterations` each, and the time of a sample is that from
+ * the barrier to the end of the last one. setup(), output(), edges() and teardown() are called on one thread while the
+ * others sleep; output() hands over what the threads produced, in the order of their index, and only what does not depend
+ * on who came first.
+ *
  * run() should neither allocate nor print nor enter the kernel: what it does beside the work is timed as work.
  * Everything random must come from assay_random() or the fill functions: they give each variant the same data.
  */
@@ -48,11 +73,18 @@ extern "C" {
 
 struct assay_bench;
 
+/* Which of the threads it is: from 0 to count - 1. */
+struct assay_thread {
+	unsigned index, count;
+};
+
 struct assay_workload {
 	/* Makes the inputs. Called once in each process. May call assay_fail() and bench_unavailable(). */
 	void *(*setup)(struct assay_bench *bench);
 	/* Does the work `iterations` times. */
 	void (*run)(void *state, uint64_t iterations);
+	/* In place of run(), when setup() calls assay_threads(): is called on all threads at once. */
+	void (*run_thread)(void *state, const struct assay_thread *thread, uint64_t iterations);
 	/* Hands over, by assay_output(), everything that the work produced. Called after the first iteration and once more
 	 * some iterations later: what is wrong only then is wrong too. */
 	void (*output)(void *state, struct assay_bench *bench);
@@ -69,6 +101,11 @@ extern const struct assay_workload assay_workload;
 const char *assay_param(struct assay_bench *bench, const char *name, const char *fallback);
 uint64_t assay_param_u64(struct assay_bench *bench, const char *name, uint64_t fallback);
 
+/* Only in setup(), of a workload with run_thread(): it has as many threads as the parameter `threads` says, or `fallback`.
+ * Returns the number: from 1 to 64, and no more than there are CPUs (but on a single CPU any number, so that results can
+ * be compared there; times can't). */
+unsigned assay_threads(struct assay_bench *bench, unsigned fallback);
+
 /* Hands over a result. `label` names it in messages: "frame", "digest of edge 3". */
 void assay_output(struct assay_bench *bench, const char *label, const void *data, size_t size);
 
@@ -80,7 +117,7 @@ void assay_fail(struct assay_bench *bench, const char *format, ...) __attribute_
  * reported as unavailable, and the others go on. */
 void bench_unavailable(const char *reason) __attribute__((noreturn));
 
-/* How many bytes one iteration processes, for throughput in the report. */
+/* How many bytes one iteration processes, of all threads together, for throughput in the report. */
 void assay_bytes_per_iteration(struct assay_bench *bench, uint64_t size_bytes);
 
 /* Data by seed: the same in every variant of a run. */

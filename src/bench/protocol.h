@@ -12,13 +12,14 @@ enum { BENCH_COMMAND_FD = 3, BENCH_REPLY_FD = 4 };
 enum { BENCH_EXIT_FAIL = 3, BENCH_EXIT_UNAVAILABLE = 4, BENCH_EXIT_USAGE = 2 };
 
 enum bench_kind {
-	BENCH_READY = 1, /* program: set-up is done; `bytes_per_iteration` holds */
+	BENCH_READY = 1, /* program: set-up is done; `bytes_per_iteration`, `threads` and `cpus` hold */
 	BENCH_SAMPLE,    /* both: run `prime` iterations, then `iterations` between two time stamps */
 	BENCH_QUIT,      /* assay */
 	BENCH_RECORD,    /* program, --outputs: label_size bytes of label and size bytes of data follow */
 	BENCH_END,       /* program, --outputs: `size` records were sent */
 	BENCH_EVENTS,    /* assay: count these from now on, `iterations` of them follow; program: `ns` is 0, or errno of event `cpu` */
-	BENCH_COUNT      /* assay: as BENCH_SAMPLE, counting; program: as for a sample, and struct bench_counts follows */
+	BENCH_COUNT,     /* assay: as BENCH_SAMPLE, counting; program: as for a sample, and struct bench_counts follows */
+	BENCH_TRANSFER   /* both, of several threads: what a cache-line transfer between their CPUs costs */
 };
 
 struct bench_command {
@@ -34,6 +35,17 @@ struct bench_reply {
 	uint32_t flags; /* BENCH_MIGRATED … */
 	uint32_t cpu;   /* that it ran on */
 	uint64_t bytes_per_iteration;
+	uint32_t threads; /* that the workload declares: 1 unless it has several */
+	uint32_t cpus;    /* that it has for them */
+};
+
+/* Of the two CPUs between which a transfer shows least. */
+struct bench_transfer {
+	uint32_t magic, kind;
+	uint32_t cpus[2];
+	uint64_t shared_ps;  /* for one turn of two threads that write one line by turns */
+	uint64_t private_ps; /* for the same on lines of their own; 0: nothing was measured, there are too few CPUs */
+	uint64_t bursts;     /* that this is the lower quartile of, for each pair of CPUs; in all */
 };
 
 enum { BENCH_EVENTS_MAX = 8 };

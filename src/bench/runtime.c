@@ -5,13 +5,14 @@
  * else - no system call (clock_gettime reads the vDSO), no allocation, no output. tests/unit/measure_test.c shows
  * it with strace.
  *
- *     PROGRAM [--param NAME=VALUE]… [--seed N] --outputs | --serve | --count N | --time | --describe
+ *     PROGRAM [--param NAME=VALUE]… [--seed N] [--cpus N,N…] --outputs | --serve | --count N | --time | --describe
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "protocol.h"
 #include "counters.h"
+#include "threads.h"
 
 #include <assay/bench.h>
 
@@ -43,6 +44,11 @@ struct assay_bench {
 	uint64_t records;
 	const char *label_prefix; /* of the records that follow */
 	int describe;
+	void *state; /* what setup() gave */
+	unsigned threads;
+	unsigned cpu_count;
+	int cpus[CPU_SETSIZE]; /* that its threads may use, the first ones first */
+	struct bench_pool *pool; /* NULL: one thread */
 };
 
 /* Iterations that the results are handed over after, beside the first. */
@@ -120,6 +126,22 @@ static void bench_check_asked(struct assay_bench *bench)
 		if (!bench->params[i].asked)
 			assay_fail(bench, "parameter %.*s is given, but the workload never asks for it: check its spelling",
 			           (int)bench->params[i].name_size, bench->params[i].name);
+}
+
+unsigned assay_threads(struct assay_bench *bench, unsigned fallback)
+{
+	uint64_t count = assay_param_u64(bench, "threads", fallback);
+	if (!assay_workload.run_thread)
+		assay_fail(bench, "setup() calls assay_threads(), but assay_workload.run_thread is not set: it is what threads run");
+	if (count < 1 || count > BENCH_THREADS_MAX)
+		assay_fail(bench, "threads: %llu are not possible: give a number from 1 to %d", (unsigned long long)count,
+		           BENCH_THREADS_MAX);
+	/* On a single CPU the results can still be had; what takes time is not asked of it. */
+	if (count > bench->cpu_count && bench->cpu_count > 1)
+		assay_fail(bench, "threads: %llu are wanted, but there are %u CPUs that this process may use, and each thread needs "
+		           "one of its own: give threads=%u or fewer", (unsigned long long)count, bench->cpu_count, bench->cpu_count);
+	bench->threads = (unsigned)count;
+	return bench->threads;
 }
 
 void assay_bytes_per_iteration(struct assay_bench *bench, uint64_t size_bytes)
@@ -311,16 +333,32 @@ void assay_output(struct assay_bench *bench, const char *label, const void *data
 	bench_write(bench, bench->record_fd, data, size);
 }
 
-/* ---- the clock --------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
-static uint64_t bench_now_ns(void)
+/* What one iteration is, where there is one thread only. */
+static inline void bench_run_one(void *state, uint64_t iterations)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	static const struct assay_thread alone = {0, 1};
+	if (assay_workload.run_thread)
+		assay_workload.run_thread(state, &alone, iterations);
+	else
+		assay_workload.run(state, iterations);
 }
 
-static struct bench_reply bench_sample(void *state, uint64_t prime, uint64_t iterations)
+static void bench_run(const struct assay_bench *bench, uint64_t iterations)
+{
+	if (bench->pool) {
+		bench->pool->iterations = iterations;
+		bench_pool_do(bench->pool, BENCH_JOB_RUN);
+	} else {
+		bench_run_one(bench->state, iterations);
+	}
+}
+
+/* ---- the clock --------------------------------------------------------------------------------------------------- */
+
+/* One thread. */
+static struct bench_reply bench_sample_one(const struct assay_bench *bench, uint64_t prime, uint64_t iterations)
 {
 	struct bench_reply reply;
 	struct rusage before, after;
@@ -331,18 +369,16 @@ static struct bench_reply bench_sample(void *state, uint64_t prime, uint64_t ite
 	/* Touches the pages that the readings after the sample use. */
 	getrusage(RUSAGE_SELF, &after);
 	if (prime)
-		assay_workload.run(state, prime);
+		bench_run_one(bench->state, prime);
 	getrusage(RUSAGE_SELF, &before);
 	cpu_before = sched_getcpu();
 
 	start = bench_now_ns();
-	assay_workload.run(state, iterations);
+	bench_run_one(bench->state, iterations);
 	end = bench_now_ns();
 
 	cpu_after = sched_getcpu();
 	getrusage(RUSAGE_SELF, &after);
-	reply.magic = BENCH_MAGIC;
-	reply.kind = BENCH_SAMPLE;
 	reply.ns = end - start;
 	reply.cpu = (uint32_t)cpu_after;
 	if (cpu_before != cpu_after)
@@ -354,19 +390,19 @@ static struct bench_reply bench_sample(void *state, uint64_t prime, uint64_t ite
 	return reply;
 }
 
-/* As a sample, but for the counts: what the readings themselves take is in them. */
-static struct bench_reply bench_count(void *state, const struct bench_command *command, const struct bench_group *group,
-                                      struct bench_counts *ret_counts)
+/* As a sample, but for the counts, which are this thread's: what the readings themselves take is in them. */
+static struct bench_reply bench_count(const struct assay_bench *bench, const struct bench_command *command,
+                                      const struct bench_group *group, struct bench_counts *ret_counts)
 {
 	struct bench_reply reply;
 	struct bench_counts before, after;
 	int read;
 	uint64_t start, end;
 	if (command->prime)
-		assay_workload.run(state, command->prime);
+		bench_run(bench, command->prime);
 	start = bench_now_ns();
 	read = bench_group_read(group, BENCH_THIS_CPU, &before);
-	assay_workload.run(state, command->iterations);
+	bench_run(bench, command->iterations);
 	read = bench_group_read(group, BENCH_THIS_CPU, &after) && read;
 	end = bench_now_ns();
 	memset(&reply, 0, sizeof reply);
@@ -398,11 +434,56 @@ static struct bench_reply bench_events(const struct bench_command *command, stru
 	return reply;
 }
 
+/* From the moment when all threads are let go until the last of them has ended. */
+static struct bench_reply bench_sample_all(struct bench_pool *pool, uint64_t prime, uint64_t iterations)
+{
+	struct bench_reply reply;
+	unsigned i;
+	memset(&reply, 0, sizeof reply);
+	pool->prime = prime;
+	pool->iterations = iterations;
+	bench_pool_do(pool, BENCH_JOB_SAMPLE);
+	reply.cpu = (uint32_t)sched_getcpu();
+	for (i = 0; i < pool->count; i++) {
+		uint64_t ns = pool->workers[i].end_ns - pool->start_ns;
+		reply.ns = ns > reply.ns ? ns : reply.ns;
+		reply.flags |= pool->workers[i].flags;
+	}
+	return reply;
+}
+
+static struct bench_reply bench_sample(const struct assay_bench *bench, uint64_t prime, uint64_t iterations)
+{
+	struct bench_reply reply = bench->pool ? bench_sample_all(bench->pool, prime, iterations)
+	                                       : bench_sample_one(bench, prime, iterations);
+	reply.magic = BENCH_MAGIC;
+	reply.kind = BENCH_SAMPLE;
+	reply.bytes_per_iteration = bench->bytes_per_iteration;
+	reply.threads = bench->threads;
+	reply.cpus = bench->cpu_count;
+	return reply;
+}
+
+static struct bench_transfer bench_transfer_find(struct bench_pool *pool)
+{
+	struct bench_transfer transfer;
+	memset(&transfer, 0, sizeof transfer);
+	transfer.magic = BENCH_MAGIC;
+	transfer.kind = BENCH_TRANSFER;
+	/* Who shares a CPU would wait for the other until the kernel takes it away. */
+	if (!pool || !pool->spin)
+		return transfer;
+	pool->transfer = &transfer;
+	bench_pool_do(pool, BENCH_JOB_TRANSFER);
+	return transfer;
+}
+
 /* ---- modes --------------------------------------------------------------------------------------------------------- */
 
-static void bench_serve(struct assay_bench *bench, void *state)
+static void bench_serve(struct assay_bench *bench)
 {
 	struct bench_command command;
+	struct bench_transfer transfer;
 	struct bench_reply reply;
 	struct bench_group group;
 	memset(&group, 0, sizeof group);
@@ -411,6 +492,8 @@ static void bench_serve(struct assay_bench *bench, void *state)
 	reply.kind = BENCH_READY;
 	reply.cpu = (uint32_t)sched_getcpu();
 	reply.bytes_per_iteration = bench->bytes_per_iteration;
+	reply.threads = bench->threads;
+	reply.cpus = bench->cpu_count;
 	bench_write(bench, BENCH_REPLY_FD, &reply, sizeof reply);
 	while (bench_read(BENCH_COMMAND_FD, &command, sizeof command)) {
 		if (command.magic != BENCH_MAGIC || command.kind == BENCH_QUIT)
@@ -422,30 +505,35 @@ static void bench_serve(struct assay_bench *bench, void *state)
 		}
 		if (command.kind == BENCH_COUNT) {
 			struct bench_counts counts;
-			reply = bench_count(state, &command, &group, &counts);
+			reply = bench_count(bench, &command, &group, &counts);
 			bench_write(bench, BENCH_REPLY_FD, &reply, sizeof reply);
 			bench_write(bench, BENCH_REPLY_FD, &counts, sizeof counts);
 			continue;
 		}
-		reply = bench_sample(state, command.prime, command.iterations);
-		reply.bytes_per_iteration = bench->bytes_per_iteration;
+		if (command.kind == BENCH_TRANSFER) {
+			transfer = bench_transfer_find(bench->pool);
+			bench_write(bench, BENCH_REPLY_FD, &transfer, sizeof transfer);
+			continue;
+		}
+		reply = bench_sample(bench, command.prime, command.iterations);
 		bench_write(bench, BENCH_REPLY_FD, &reply, sizeof reply);
 	}
 	bench_group_close(&group);
 }
 
-static void bench_outputs(struct assay_bench *bench, void *state)
+static void bench_outputs(struct assay_bench *bench)
 {
+	void *state = bench->state;
 	struct bench_record end;
 	char prefix[64];
 	bench->record_fd = fcntl(BENCH_REPLY_FD, F_GETFD) >= 0 ? BENCH_REPLY_FD : STDOUT_FILENO;
 	bench->readable = bench->record_fd == STDOUT_FILENO && isatty(STDOUT_FILENO);
-	assay_workload.run(state, 1);
+	bench_run(bench, 1);
 	if (assay_workload.output) {
 		assay_workload.output(state, bench);
 		/* What is timed is millions of iterations: a table that is no longer cleared or a cursor that is no longer reset
 		 * is right in the first of them only. */
-		assay_workload.run(state, BENCH_LATER_ITERATIONS);
+		bench_run(bench, BENCH_LATER_ITERATIONS);
 		snprintf(prefix, sizeof prefix, "after %d iterations: ", 1 + BENCH_LATER_ITERATIONS);
 		bench->label_prefix = prefix;
 		assay_workload.output(state, bench);
@@ -464,23 +552,32 @@ static void bench_outputs(struct assay_bench *bench, void *state)
 }
 
 /* For people: how long one iteration takes, without any claim to compare. */
-static void bench_time(void *state)
+static void bench_time(const struct assay_bench *bench)
 {
 	uint64_t iterations = 1;
-	struct bench_reply reply = bench_sample(state, 0, 1);
+	struct bench_reply reply = bench_sample(bench, 0, 1);
 	while (reply.ns < 100000000u && iterations < UINT64_MAX / 2) {
 		iterations *= 2;
-		reply = bench_sample(state, 0, iterations);
+		reply = bench_sample(bench, 0, iterations);
 	}
 	printf("%.2f ns per iteration (%llu iterations in one go)\n", (double)reply.ns / (double)iterations,
 	       (unsigned long long)iterations);
+	if (bench->pool) {
+		struct bench_transfer transfer = bench_transfer_find(bench->pool);
+		printf("%u threads", bench->threads);
+		if (transfer.private_ps)
+			printf("; a cache line takes %.1f ns from CPU %u to %u, and %.1f ns where it stays\n", 1e-3 * (double)transfer.shared_ps,
+			       transfer.cpus[0], transfer.cpus[1], 1e-3 * (double)transfer.private_ps);
+		else
+			printf(" on one CPU, by turns: this time says nothing\n");
+	}
 }
 
 /* A function that profilers can tell apart from the set-up by its name. */
-void assay_bench_run(void *state, uint64_t iterations);
-__attribute__((noinline)) void assay_bench_run(void *state, uint64_t iterations)
+void assay_bench_run(const struct assay_bench *bench, uint64_t iterations);
+__attribute__((noinline)) void assay_bench_run(const struct assay_bench *bench, uint64_t iterations)
 {
-	assay_workload.run(state, iterations);
+	bench_run(bench, iterations);
 	__asm__ volatile("" : : : "memory"); /* no tail call: it has to be seen to end */
 }
 
@@ -489,12 +586,14 @@ static void bench_describe(struct assay_bench *bench)
 	printf("bytes_per_iteration %llu\n", (unsigned long long)bench->bytes_per_iteration);
 	printf("output %s\n", assay_workload.output ? "yes" : "no");
 	printf("edges %s\n", assay_workload.edges ? "yes" : "no");
+	printf("threads %u\n", bench->threads);
 }
 
 static int bench_usage(const char *program, const char *what)
 {
 	fprintf(stderr,
-	        "%s: %s\nusage: %s [--param NAME=VALUE]... [--seed N] --outputs | --time | --describe | --count N | --serve\n",
+	        "%s: %s\nusage: %s [--param NAME=VALUE]... [--seed N] [--cpus N,N...] --outputs | --time | --describe | --count N | "
+	        "--serve\n",
 	        program, what, program);
 	return BENCH_EXIT_USAGE;
 }
@@ -507,12 +606,51 @@ static int bench_number(const char *text, uint64_t *ret_number)
 	return end != text && !*end && !errno && text[0] != '-';
 }
 
+/* "3,1" */
+static int bench_cpus_parse(struct assay_bench *bench, const char *text)
+{
+	for (;;) {
+		char *end;
+		long cpu = strtol(text, &end, 10);
+		if (end == text || cpu < 0 || cpu >= CPU_SETSIZE || bench->cpu_count == CPU_SETSIZE)
+			return 0;
+		bench->cpus[bench->cpu_count++] = (int)cpu;
+		if (!*end)
+			return 1;
+		if (*end != ',')
+			return 0;
+		text = end + 1;
+	}
+}
+
+/* Those that it was started with, where nobody has chosen. */
+static void bench_cpus_find(struct assay_bench *bench)
+{
+	cpu_set_t set;
+	int cpu;
+	if (sched_getaffinity(0, sizeof set, &set) != 0)
+		assay_fail(bench, "the CPUs that it may use can't be read: %s", strerror(errno));
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET((unsigned)cpu, &set))
+			bench->cpus[bench->cpu_count++] = cpu;
+}
+
+/* Under an emulator one thread runs at a time: there nobody may wait by spinning. */
+static void bench_threads_start(struct assay_bench *bench, int emulated)
+{
+	if (assay_workload.run_thread && !bench->threads)
+		assay_fail(bench, "assay_workload.run_thread is set, but setup() does not say how many threads run it: call "
+		           "assay_threads()");
+	if (bench->threads > 1)
+		bench->pool = bench_pool_start(bench->state, bench->threads, bench->cpus,
+		                               !emulated && bench->threads <= bench->cpu_count);
+}
+
 int main(int argc, char **argv)
 {
 	struct assay_bench bench;
 	const char *mode = NULL;
 	uint64_t seed = 1, count = 0;
-	void *state = NULL;
 	int k;
 	memset(&bench, 0, sizeof bench);
 	bench.record_fd = -1;
@@ -537,6 +675,10 @@ int main(int argc, char **argv)
 			if (!next || !bench_number(next, &seed))
 				return bench_usage(argv[0], "--seed needs a whole number");
 			k++;
+		} else if (strcmp(word, "--cpus") == 0) {
+			if (!next || !bench_cpus_parse(&bench, next))
+				return bench_usage(argv[0], "--cpus needs numbers with commas between them");
+			k++;
 		} else if (strcmp(word, "--count") == 0) {
 			if (!next || !bench_number(next, &count))
 				return bench_usage(argv[0], "--count needs a whole number");
@@ -551,29 +693,35 @@ int main(int argc, char **argv)
 	}
 	if (!mode)
 		return bench_usage(argv[0], "say what to do");
-	if (!assay_workload.run)
-		assay_fail(&bench, "assay_workload.run is not set: give the workload a run function");
+	if (!assay_workload.run == !assay_workload.run_thread)
+		assay_fail(&bench, "assay_workload.run is %sset%s: give the workload the one or the other",
+		           assay_workload.run ? "" : "not ", assay_workload.run ? ", and run_thread as well" : ", nor is run_thread");
 	bench.describe = strcmp(mode, "--describe") == 0;
 	bench_seed(&bench, seed);
+	if (!bench.cpu_count)
+		bench_cpus_find(&bench);
 	if (assay_workload.setup)
-		state = assay_workload.setup(&bench);
+		bench.state = assay_workload.setup(&bench);
+	bench_threads_start(&bench, strcmp(mode, "--count") == 0);
+	if (!bench.threads)
+		bench.threads = 1;
 	/* With --outputs edges() may be the one that asks; --describe says first what can be given. */
 	if (strcmp(mode, "--outputs") != 0 && !bench.describe)
 		bench_check_asked(&bench);
 	if (strcmp(mode, "--serve") == 0)
-		bench_serve(&bench, state);
+		bench_serve(&bench);
 	else if (strcmp(mode, "--outputs") == 0)
-		bench_outputs(&bench, state);
+		bench_outputs(&bench);
 	else if (strcmp(mode, "--count") == 0)
-		assay_bench_run(state, count);
+		assay_bench_run(&bench, count);
 	else if (strcmp(mode, "--time") == 0)
-		bench_time(state);
+		bench_time(&bench);
 	else
 		bench_describe(&bench);
 	if (bench.describe)
 		bench_check_asked(&bench);
 	if (assay_workload.teardown)
-		assay_workload.teardown(state);
+		assay_workload.teardown(bench.state);
 	free(bench.params);
 	return 0;
 }

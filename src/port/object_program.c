@@ -119,7 +119,9 @@ static bool names_read(struct arena *arena, Elf *elf, struct program *program)
 			const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
 			if (!name || !name[0])
 				continue;
-			if (!program->threads && name_listed(name, thread_names, sizeof thread_names / sizeof *thread_names))
+			/* A weak reference (of the runtime that every workload carries) is no use of it. */
+			bool weak = symbol.st_shndx == SHN_UNDEF && GELF_ST_BIND(symbol.st_info) == STB_WEAK;
+			if (!program->threads && !weak && name_listed(name, thread_names, sizeof thread_names / sizeof *thread_names))
 				program->threads = arena_strndup(arena, name, strcspn(name, "@"));
 			/* The C library's memcpy is indirect too, but it is not defined here unless the program is linked statically. */
 			bool indirect = GELF_ST_TYPE(symbol.st_info) == STT_GNU_IFUNC && symbol.st_shndx != SHN_UNDEF;

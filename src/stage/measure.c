@@ -240,6 +240,11 @@ static bool side_start(struct engine *engine, struct side *side, const char *pro
 	enum status status = workload_start(&request, limit, &side->child, &ready, &trouble);
 	side->start_s = proc_now() - started;
 	measurement->bytes_per_iteration = ready.bytes_per_iteration;
+	if (status == ST_OK && ready.threads > 1) {
+		engine->done = true;
+		err_set(engine->err, ST_INPUT, "workloads of several threads can't be measured yet");
+		return false;
+	}
 	return side_check(engine, side, status, expected, limit, "failed in its set-up", &trouble);
 }
 

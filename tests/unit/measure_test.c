@@ -1,5 +1,6 @@
 /* End to end on small programs: the runtime, equal results, samples, counts. What is asserted is how it works; nothing
  * here depends on how fast this machine is. */
+#include "bench/protocol.h"
 #include "port/embedded.h"
 #include "bench/protocol.h"
 #include "port/host.h"
@@ -230,6 +231,121 @@ static void runtime_says_what_is_wrong(void **state)
 	struct proc_result asked_in_edges = program_run(session, good, "--param edge=5 --outputs");
 	assert_true(proc_ok(&asked_in_edges));
 	HAS(program_run(session, good, "--time").out, "ns per iteration");
+}
+
+/* Of several threads, switched by -D as well. */
+static const char threaded_driver[] =
+    "#define _GNU_SOURCE\n"
+    "#include <assay/bench.h>\n"
+    "#include <sched.h>\n"
+    "#include <stdlib.h>\n"
+    "#include <string.h>\n"
+    "#include <unistd.h>\n"
+    "enum { PLAIN, NOT_DECLARED, BOTH, NO_RUN, UNUSED, CRASH, HANG, ONE_CPU };\n"
+    "struct state { struct { _Alignas(128) volatile uint64_t sum; uint64_t calls, count, cpus; } own[64]; unsigned threads; };\n"
+    "static void *setup(struct assay_bench *b)\n"
+    "{\n"
+    "	struct state *s = aligned_alloc(128, sizeof *s);\n"
+    "	memset(s, 0, sizeof *s);\n"
+    "	if (BAD != NOT_DECLARED) s->threads = assay_threads(b, 2);\n"
+    "	return s;\n"
+    "}\n"
+    "static void run_thread(void *state, const struct assay_thread *t, uint64_t n)\n"
+    "{\n"
+    "	struct state *s = state;\n"
+    "	cpu_set_t set;\n"
+    "	if (BAD == CRASH && t->index == 1) abort();\n"
+    "	if (BAD == HANG && t->index == 1) for (;;) pause();\n"
+    "	if (BAD == ONE_CPU) { sched_getaffinity(0, sizeof set, &set); s->own[t->index].cpus = CPU_COUNT(&set); }\n"
+    "	s->own[t->index].calls++;\n"
+    "	s->own[t->index].count = t->count;\n"
+    "	for (uint64_t i = 0; i < n; i++)\n"
+    "		for (int k = 0; k < 100; k++) s->own[t->index].sum += t->index + 1;\n"
+    "}\n"
+    "static void run(void *state, uint64_t n) { (void)state; (void)n; }\n"
+    "static void output(void *state, struct assay_bench *b)\n"
+    "{\n"
+    "	struct state *s = state;\n"
+    "	uint64_t all[5] = {0};\n"
+    "	for (unsigned i = 0; i < s->threads; i++) {\n"
+    "		all[0] += s->own[i].sum, all[1] += s->own[i].calls, all[2] += s->own[i].count, all[3] += s->own[i].cpus;\n"
+    "		all[4] = s->threads;\n"
+    "	}\n"
+    "	assay_output(b, \"all\", all, sizeof all);\n"
+    "}\n"
+    "const struct assay_workload assay_workload = {\n"
+    "	.setup = setup, .output = output, .teardown = free,\n"
+    "	.run = BAD == BOTH || BAD == UNUSED ? run : 0,\n"
+    "	.run_thread = BAD == NO_RUN || BAD == UNUSED ? 0 : run_thread,\n"
+    "};\n";
+
+static struct variant threaded_program(const char *name, const char *bad)
+{
+	struct variant variant = {.name = name, .program = arena_printf(&files, "%s/threaded-%s", folder, bad)};
+	if (access(variant.program, X_OK) != 0) {
+		file_write(in_folder("threaded.c"), threaded_driver);
+		run_ok(arena_printf(&files, "cd %s && cc -O1 -DBAD=%s -I. threaded.c runtime.o -o threaded-%s", folder, bad, bad));
+	}
+	return variant;
+}
+
+static void runtime_says_what_is_wrong_with_threads(void **state)
+{
+	struct session *session = *state;
+	static const struct {
+		const char *bad, *words, *says;
+	} table[] = {
+	    {"PLAIN", "--param threads=0 --outputs", "threads: 0 are not possible: give a number from 1 to 64"},
+	    {"PLAIN", "--param threads=65 --serve", "threads: 65 are not possible"},
+	    {"PLAIN", "--param threads=3 --cpus 0,1 --time", "threads: 3 are wanted, but there are 2 CPUs that this process may use"},
+	    {"NOT_DECLARED", "--outputs", "setup() does not say how many threads run it: call assay_threads()"},
+	    {"BOTH", "--outputs", "assay_workload.run is set, and run_thread as well: give the workload the one or the other"},
+	    {"NO_RUN", "--outputs", "assay_workload.run is not set, nor is run_thread"},
+	    {"UNUSED", "--outputs", "setup() calls assay_threads(), but assay_workload.run_thread is not set"},
+	    {"PLAIN", "--cpus 0,1023 --outputs", "thread 1 can't be moved to CPU 1023"},
+	    {"PLAIN", "--cpus 0,x --outputs", "--cpus needs numbers with commas between them"},
+	    {"PLAIN", "--cpus 0, --outputs", "--cpus needs numbers with commas between them"},
+	    {"PLAIN", "--cpus 123456789 --outputs", "--cpus needs numbers with commas between them"},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct proc_result result = program_run(session, threaded_program("baseline", table[i].bad).program, table[i].words);
+		assert_int_equal(result.end, PROC_EXITED);
+		assert_int_not_equal(result.code, 0);
+		HAS(result.err, table[i].says);
+	}
+	HAS(program_run(session, threaded_program("baseline", "PLAIN").program, "--describe").out, "param threads=2\n");
+}
+
+/* The last record of what --outputs writes. */
+static void threaded_outputs(struct session *session, const char *bad, const char *words, uint64_t ret_all[5])
+{
+	struct proc_result result = program_run(session, threaded_program("baseline", bad).program, words);
+	if (!proc_ok(&result))
+		fail_msg("%s: %s", words, result.err);
+	size_t tail = sizeof(struct bench_record) + 5 * sizeof *ret_all;
+	assert_true(result.out_size > tail);
+	memcpy(ret_all, result.out + result.out_size - tail, 5 * sizeof *ret_all);
+}
+
+/* As many as asked for, each with its index; on one CPU as well. */
+static void threads_run_together(void **state)
+{
+	uint64_t all[5];
+	threaded_outputs(*state, "PLAIN", "--outputs", all);
+	assert_int_equal(all[0], 8 * 100 * (1 + 2)); /* iterations: one and then seven */
+	assert_int_equal(all[1], 2 * 2);
+	assert_int_equal(all[2], 2 * 2);
+	threaded_outputs(*state, "PLAIN", "--cpus 0 --param threads=5 --outputs", all);
+	assert_int_equal(all[0], 8 * 100 * (1 + 2 + 3 + 4 + 5));
+	assert_int_equal(all[4], 5);
+	threaded_outputs(*state, "PLAIN", "--param threads=1 --outputs", all);
+	assert_int_equal(all[0], 8 * 100);
+	assert_int_equal(all[2], 1);
+	if (host_cpus_usable() < 2)
+		return;
+	threaded_outputs(*state, "ONE_CPU", "--outputs", all);
+	assert_int_equal(all[3], 2); /* each thread may use one */
+	HAS(program_run(*state, threaded_program("baseline", "PLAIN").program, "--time").out, "2 threads; a cache line takes ");
 }
 
 static void data_follows_the_seed(void **state)
@@ -748,6 +864,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(runtime_says_what_is_wrong, setup, teardown),
+	    cmocka_unit_test_setup_teardown(runtime_says_what_is_wrong_with_threads, setup, teardown),
+	    cmocka_unit_test_setup_teardown(threads_run_together, setup, teardown),
 	    cmocka_unit_test_setup_teardown(data_follows_the_seed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(no_system_call_between_the_stamps, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_system_call_between_the_stamps_is_seen, setup, teardown),
