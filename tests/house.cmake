@@ -9,6 +9,7 @@ add_test(NAME new-pattern COMMAND ${CMAKE_SOURCE_DIR}/tests/new_pattern ${CMAKE_
 set_tests_properties(new-pattern PROPERTIES TIMEOUT 600 COST 900)
 add_test(NAME prove COMMAND ${CMAKE_SOURCE_DIR}/tests/prove $<TARGET_FILE:assay>)
 add_test(NAME reports COMMAND ${CMAKE_SOURCE_DIR}/tests/reports $<TARGET_FILE:assay>)
+add_test(NAME maps COMMAND ${CMAKE_SOURCE_DIR}/tests/maps $<TARGET_FILE:assay>)
 add_test(NAME house/sarif COMMAND ${CMAKE_SOURCE_DIR}/tests/sarif $<TARGET_FILE:assay> $<TARGET_FILE:sarif_test>
   ${CMAKE_BINARY_DIR}/npm)
 set_tests_properties(house/sarif PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 400)

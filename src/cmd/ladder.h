@@ -3,6 +3,7 @@
  *   ladder.c        trials, steps and baselines
  *   ladder_site.c   built, tokens, code, intent: once for each workload and build configuration
  *   ladder_trial.c  reach, outputs, time with its control: once more for each combination of parameters
+ *   ladder_map.c    where workloads spend their time, before anything is tried
  *   settle.c        which hypothesis is tried where, and with what share of alpha
  */
 #ifndef ASSAY_CMD_LADDER_H
@@ -109,5 +110,14 @@ MUST_CHECK enum status site_climb(struct ladder *ladder, struct site *site, cons
 /* From reach to time. ST_INTERRUPTED ends the run; the trial is kept either way. */
 MUST_CHECK enum status trial_climb(struct ladder *ladder, const struct site *site, struct trial *trial, double alpha,
                                    struct err *err);
+
+/* ---- ladder_map.c: maps ---------------------------------------------------------------------------------------- */
+/* The maps that the project file asks for, into the run. ST_INTERRUPTED ends the run. */
+MUST_CHECK enum status maps_draw(struct ladder *ladder, struct err *err);
+
+/* ---- settle.c -------------------------------------------------------------------------------------------------- */
+/* Calls `each` for all combinations of a workload's parameters; once with none when it has none. */
+void bindings_each(struct arena *arena, const struct workload *workload,
+                   void (*each)(void *context, const struct binding_list *params), void *context);
 
 #endif

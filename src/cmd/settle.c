@@ -38,6 +38,12 @@ static void bindings_of(struct arena *arena, const struct workload *workload, si
 	}
 }
 
+void bindings_each(struct arena *arena, const struct workload *workload,
+                   void (*each)(void *context, const struct binding_list *params), void *context)
+{
+	bindings_of(arena, workload, 0, (struct binding_list){0}, each, context);
+}
+
 struct planned {
 	struct site *site;
 	struct binding_list params;
@@ -231,7 +237,7 @@ static enum status hypothesis_settle(struct ladder *ladder, const struct hypothe
 		}
 		if (reaches_time) {
 			planning.site = site;
-			bindings_of(arena, site->baseline->workload, 0, (struct binding_list){0}, plan_one, &planning);
+			bindings_each(arena, site->baseline->workload, plan_one, &planning);
 			continue;
 		}
 		struct trial *trial = trial_begin(ladder, site, NULL);
@@ -280,7 +286,7 @@ enum status settle_all(struct session *session, const struct settle_options *opt
 	if (options->configs.count == 0)
 		BUG("settle_all without a build configuration");
 	struct ladder ladder = {.session = session, .options = options, .trial_alpha = options->alpha};
-	enum status status = ST_OK;
+	enum status status = options->maps ? maps_draw(&ladder, err) : ST_OK;
 	for (size_t i = 0; i < session->run.hypotheses.count && status == ST_OK; i++) {
 		const struct hypothesis *hypothesis = session->run.hypotheses.at[i];
 		if (hypothesis->kind == CANDIDATE_NONE)

@@ -15,6 +15,7 @@ struct settle_options {
 	double budget_s;      /* for each trial, and again for each control */
 	uint32_t layouts;     /* 0 or 1: as built; else over so many layouts at least */
 	uint64_t seed;
+	bool maps;            /* draw the maps that the project file asks for, first */
 	struct build_config_list configs; /* at least one */
 	/* Told as things happen; any of them may be NULL. */
 	void *context;

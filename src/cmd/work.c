@@ -804,7 +804,8 @@ enum status work_settle(struct work *work, struct err *err)
 	struct session *session = &work->session;
 	struct settle_options settle = {
 		.to_rung = options->to_rung, .measure_anyway = options->measure_anyway, .alpha = options->alpha,
-		.margin = options->margin, .budget_s = options->budget_s, .layouts = options->layouts, .seed = session->run.seed, .context = work,
+		.margin = options->margin, .budget_s = options->budget_s, .layouts = options->layouts, .seed = session->run.seed,
+		.maps = work->invocation->command->bit == CMD_AUDIT, .context = work,
 		.trial_begins = trial_begins, .samples = sink_make, .measurement = keep_measurement, .trial_done = trial_done,
 	};
 	session->events = options->events;

@@ -70,6 +70,21 @@ struct asked_survey {
 };
 LIST_OF(struct asked_survey, asked_survey_list);
 
+/* Functions of a workload that belong together: "Huffman decoding". */
+struct asked_part {
+	const char *name;
+	struct string_list functions; /* symbols, as shell patterns: HUF_* */
+};
+LIST_OF(struct asked_part, asked_part_list);
+
+/* Where does this workload's time go? */
+struct asked_map {
+	const char *workload; /* its name: one with a driver */
+	struct asked_part_list parts;
+	unsigned line;
+};
+LIST_OF(struct asked_map, asked_map_list);
+
 struct decision {
 	const char *finding; /* a finding id, or a prefix of one that ends at a ':' */
 	const char *reason;
@@ -87,6 +102,7 @@ struct project {
 	struct workload_list workloads;
 	struct claimed_list hypotheses;
 	struct asked_survey_list surveys;
+	struct asked_map_list maps;
 	struct decision_list decisions;
 };
 

@@ -2,6 +2,7 @@
 #ifndef ASSAY_MODEL_RUN_H
 #define ASSAY_MODEL_RUN_H
 
+#include "model/hotmap.h"
 #include "model/trial.h"
 
 struct host {
@@ -50,6 +51,7 @@ struct run {
 	struct finding_list absent; /* findings of that report which are gone */
 	const char *changed_since;  /* only findings in what changed since this revision are kept; NULL: all are */
 	unsigned findings_left_out; /* by changed_since */
+	struct hotmap_list maps;
 	struct hypothesis_list hypotheses;
 	unsigned untried; /* compilers and hypotheses that were asked for and left out, see the notes; not in the record */
 	struct trial_list trials;

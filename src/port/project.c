@@ -350,6 +350,66 @@ static enum status workload_item(struct reader *reader, const yaml_node_t *item)
 	return ST_OK;
 }
 
+/* ---- maps ---------------------------------------------------------------------------------------------------- */
+
+enum part_key { PART_NAME, PART_FUNCTIONS };
+static const char *const part_keys[] = {"name", "functions", NULL};
+
+static enum status part_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
+{
+	struct asked_part *part = into;
+	switch ((enum part_key)name) {
+	case PART_NAME:
+		return read_text(reader, value, "name", &part->name);
+	case PART_FUNCTIONS:
+		return read_texts(reader, value, "functions", WORDS_WHOLE, &part->functions);
+	}
+	BUG("part key %zu", name);
+}
+
+static enum status parts_read(struct reader *reader, const yaml_node_t *node, struct asked_part_list *ret_parts)
+{
+	if (node->type != YAML_SEQUENCE_NODE)
+		return fail(reader, node, "`parts` must be a list, each with a `name` and `functions`");
+	for (yaml_node_item_t *at = node->data.sequence.items.start; at < node->data.sequence.items.top; at++) {
+		const yaml_node_t *item = node_at(reader, *at);
+		struct asked_part part = {0};
+		if (read_mapping(reader, item, "a part", part_keys, &part, part_field))
+			return reader->err->code;
+		if (!part.name || part.functions.count == 0)
+			return fail(reader, item, "a part must have a `name` and `functions` (symbols, as shell patterns: HUF_*)");
+		list_push(reader->arena, ret_parts, part);
+	}
+	return ST_OK;
+}
+
+enum map_key { MAP_WORKLOAD, MAP_PARTS };
+static const char *const map_keys[] = {"workload", "parts", NULL};
+
+static enum status map_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
+{
+	struct asked_map *map = into;
+	switch ((enum map_key)name) {
+	case MAP_WORKLOAD:
+		return read_text(reader, value, "workload", &map->workload);
+	case MAP_PARTS:
+		return parts_read(reader, value, &map->parts);
+	}
+	BUG("map key %zu", name);
+}
+
+static enum status map_item(struct reader *reader, const yaml_node_t *item)
+{
+	struct asked_map map = {.line = node_line(item)};
+	if (read_mapping(reader, item, "a map", map_keys, &map, map_field))
+		return reader->err->code;
+	if (!map.workload)
+		return fail(reader, item, "a map has no `workload`: it shows where the time of one goes");
+	/* Workloads may stand below the maps: their names are checked at the end. */
+	list_push(reader->arena, &reader->project->maps, map);
+	return ST_OK;
+}
+
 /* ---- hypotheses and decisions -------------------------------------------------------------------------------- */
 
 enum claimed_key { H_NAME, H_PATCH, H_DEFINE, H_FLAGS, H_CC, H_ENV, H_CLAIM, H_WORKLOADS };
@@ -499,9 +559,9 @@ static enum status decision_item(struct reader *reader, const yaml_node_t *item)
 
 /* ---- the whole file ----------------------------------------------------------------------------------------- */
 
-enum project_key { P_TREE, P_SCAN, P_COMPILE_COMMANDS, P_BUILD, P_WORKLOADS, P_HYPOTHESES, P_SURVEYS, P_DECISIONS };
+enum project_key { P_TREE, P_SCAN, P_COMPILE_COMMANDS, P_BUILD, P_WORKLOADS, P_HYPOTHESES, P_SURVEYS, P_MAPS, P_DECISIONS };
 static const char *const project_keys[] = {"tree",       "scan",    "compile_commands", "build", "workloads",
-                                           "hypotheses", "surveys", "decisions",        NULL};
+                                           "hypotheses", "surveys", "maps",             "decisions", NULL};
 
 static enum status project_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
 {
@@ -530,6 +590,8 @@ static enum status project_field(struct reader *reader, size_t name, const yaml_
 		return read_list(reader, value, "hypotheses", claimed_item);
 	case P_SURVEYS:
 		return read_list(reader, value, "surveys", survey_item);
+	case P_MAPS:
+		return read_list(reader, value, "maps", map_item);
 	case P_DECISIONS:
 		return read_list(reader, value, "decisions", decision_item);
 	}
@@ -630,6 +692,22 @@ static enum status surveys_check(struct reader *reader)
 	return ST_OK;
 }
 
+static enum status maps_check(struct reader *reader)
+{
+	for (size_t i = 0; i < reader->project->maps.count; i++) {
+		const struct asked_map *map = &reader->project->maps.at[i];
+		const struct workload *workload = NULL;
+		for (size_t k = 0; k < reader->project->workloads.count && !workload; k++)
+			if (text_equal(reader->project->workloads.at[k]->name, map->workload))
+				workload = reader->project->workloads.at[k];
+		if (!workload || workload->run)
+			return err_set(reader->err, ST_USAGE, "%s:%u: a map names the workload `%s`, which is %s", reader->file, map->line,
+			               map->workload, workload ? "a command: only a driver can be looked into"
+			                                       : "not defined: define it under `workloads` or correct the name");
+	}
+	return ST_OK;
+}
+
 static enum status document_read(struct reader *reader, const char *text, size_t size)
 {
 	yaml_parser_t parser;
@@ -654,7 +732,9 @@ static enum status document_read(struct reader *reader, const char *text, size_t
 	yaml_parser_delete(&parser);
 	if (status == ST_OK)
 		status = claimed_workloads_check(reader);
-	return status ? status : surveys_check(reader);
+	if (status == ST_OK)
+		status = surveys_check(reader);
+	return status ? status : maps_check(reader);
 }
 
 /* ---- where things are ---------------------------------------------------------------------------------------- */

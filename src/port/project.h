@@ -32,6 +32,11 @@
  *         baseline: generic          default: the first value
  *         needs: { avx2: avx2 }      the CPU feature, as /proc/cpuinfo spells it, that a value needs
  *         params: { size: [4096] }   in place of the values of the workload's other parameters
+ *     maps:                          where the time of a workload goes: drawn by `audit` before anything is tried
+ *       - workload: decompress       one with a `bench`
+ *         parts:                     each gets a bound on what any change confined to it could gain
+ *           - name: Huffman decoding
+ *             functions: [HUF_*]     symbols, as shell patterns
  *     decisions:
  *       - finding: P04:lib/x.c:decode
  *         reason: kernel objtool

@@ -261,6 +261,23 @@ static json_t *param_json(const char *value)
 	return plain ? json_integer(strtoll(value, NULL, 10)) : text_json(value);
 }
 
+static json_t *params_json(const struct binding_list *params)
+{
+	json_t *object = json_object();
+	for (size_t i = 0; i < params->count; i++)
+		if (json_object_set_new(object, params->at[i].name, param_json(params->at[i].value)) != 0)
+			put(object, "?", text_json(params->at[i].value));
+	return object;
+}
+
+static json_t *config_json(const struct build_config *config)
+{
+	json_t *object = json_object();
+	put(object, "cc", text_json(config->cc));
+	put(object, "flags", text_json(config->flags));
+	return object;
+}
+
 static json_t *trial_json(const struct trial *trial)
 {
 	json_t *object = json_object();
@@ -268,17 +285,8 @@ static json_t *trial_json(const struct trial *trial)
 	put(object, "hypothesis", text_json(trial->hypothesis->id));
 	put(object, "finding", text_json(trial->hypothesis->finding ? trial->hypothesis->finding->id : NULL));
 	put(object, "workload", text_json(trial->workload ? trial->workload->name : NULL));
-	json_t *params = json_object();
-	for (size_t i = 0; i < trial->params.count; i++) {
-		const struct binding *binding = &trial->params.at[i];
-		if (json_object_set_new(params, binding->name, param_json(binding->value)) != 0)
-			put(params, "?", text_json(binding->value));
-	}
-	put(object, "params", params);
-	json_t *build = json_object();
-	put(build, "cc", text_json(trial->config.cc));
-	put(build, "flags", text_json(trial->config.flags));
-	put(object, "build", build);
+	put(object, "params", params_json(&trial->params));
+	put(object, "build", config_json(&trial->config));
 	put(object, "verdict", text_json(verdict_name(trial->verdict)));
 	put(object, "rung", text_json(rung_name(trial->rung)));
 	put(object, "evidence", text_json(trial->evidence));
@@ -352,6 +360,48 @@ static json_t *note_json(const struct note *note)
 	return object;
 }
 
+static json_t *shares_json(const struct hot_share_list *shares, bool parts)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < shares->count; i++) {
+		const struct hot_share *share = &shares->at[i];
+		json_t *object = json_object();
+		put(object, "name", text_json(share->name));
+		put(object, "instruction_share", share->counted ? real_json(share->instruction_share) : json_null());
+		put(object, "time_share", share->sampled ? real_json(share->time_share) : json_null());
+		if (parts) {
+			put(object, "found", json_boolean(share->found));
+			put(object, "time_share_at_most", share->sampled ? real_json(share->time_share_high) : json_null());
+			put(object, "gain_at_most", share->sampled ? real_json(share->gain_most) : json_null());
+		} else {
+			put(object, "object", text_json(share->object));
+		}
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *maps_json(const struct hotmap_list *maps)
+{
+	json_t *array = json_array();
+	for (size_t i = 0; i < maps->count; i++) {
+		const struct hotmap *map = &maps->at[i];
+		json_t *object = json_object();
+		put(object, "id", text_json(map->id));
+		put(object, "workload", text_json(map->workload->name));
+		put(object, "params", params_json(&map->params));
+		put(object, "build", config_json(&map->config));
+		put(object, "samples", count_json(map->samples));
+		put(object, "iterations", count_json(map->iterations));
+		put(object, "lack", text_json(map->lack));
+		put(object, "functions", shares_json(&map->functions, false));
+		put(object, "parts", shares_json(&map->parts, true));
+		put(object, "seconds", real_json(map->seconds));
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
 static json_t *families_json(const struct family_list *families)
 {
 	json_t *array = json_array();
@@ -423,6 +473,7 @@ static json_t *head_json(const struct run *run)
 	put(scan, "changed_since", text_json(run->changed_since));
 	put(scan, "findings_left_out", count_json(run->findings_left_out));
 	put(document, "scan", scan);
+	put(document, "maps", maps_json(&run->maps));
 	put(document, "families", families_json(&run->families));
 	return document;
 }
@@ -946,6 +997,13 @@ static struct step_list steps_get(const struct reader *reader, const struct plac
 	return list;
 }
 
+static struct build_config config_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct place at = {.up = place, .name = "build"};
+	json_t *build = get_object(reader, place, object, "build", false);
+	return (struct build_config){.cc = get_text(reader, &at, build, "cc", true), .flags = get_text(reader, &at, build, "flags", true)};
+}
+
 static struct binding_list params_get(const struct reader *reader, const struct place *place, json_t *object)
 {
 	struct binding_list list = {0};
@@ -1044,15 +1102,12 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
                                const struct run *run)
 {
 	struct trial *trial = arena_new(reader->arena, struct trial);
-	struct place build_at = {.up = place, .name = "build"};
-	json_t *build = get_object(reader, place, object, "build", false);
 	*trial = (struct trial){
 		.id = get_text(reader, place, object, "id", false),
 		.hypothesis = hypothesis_named(reader, place, run, object),
 		.workload = workload_named(reader, run, get_text(reader, place, object, "workload", true)),
 		.params = params_get(reader, place, object),
-		.config = {.cc = get_text(reader, &build_at, build, "cc", true),
-		           .flags = get_text(reader, &build_at, build, "flags", true)},
+		.config = config_get(reader, place, object),
 		.verdict = get_verdict(reader, place, object, "verdict"),
 		.rung = get_rung(reader, place, object, "rung"),
 		.evidence = get_text(reader, place, object, "evidence", true),
@@ -1082,6 +1137,57 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 	};
 	metric_get(reader, place, object, trial);
 	return trial;
+}
+
+static void shares_get(const struct reader *reader, const struct place *place, json_t *map, const char *name,
+                       struct hot_share_list *ret_shares)
+{
+	struct place in = {.up = place, .name = name};
+	json_t *array = get_array(reader, place, map, name);
+	for (size_t i = 0; i < json_array_size(array) && reader->err->code == ST_OK; i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			return;
+		struct hot_share share = {.name = get_text(reader, &at, item, "name", false),
+		                          .object = json_object_get(item, "object") ? get_text(reader, &at, item, "object", true) : NULL,
+		                          .found = json_is_true(json_object_get(item, "found"))};
+		share.counted = share_get(reader, &at, item, "instruction_share", &share.instruction_share);
+		share.sampled = share_get(reader, &at, item, "time_share", &share.time_share);
+		if (json_object_get(item, "found")) {
+			share_get(reader, &at, item, "time_share_at_most", &share.time_share_high);
+			/* A share that may be all bounds nothing: null in the record. */
+			if (!share_get(reader, &at, item, "gain_at_most", &share.gain_most))
+				share.gain_most = share.sampled ? INFINITY : 0;
+		}
+		list_push(reader->arena, ret_shares, share);
+	}
+}
+
+static void maps_get(const struct reader *reader, json_t *document, struct run *run)
+{
+	struct place in = {.name = "maps"};
+	/* Records of earlier versions have none. */
+	json_t *array = json_object_get(document, "maps") ? get_array(reader, NULL, document, "maps") : NULL;
+	for (size_t i = 0; i < json_array_size(array) && reader->err->code == ST_OK; i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			return;
+		struct hotmap map = {
+			.id = get_text(reader, &at, item, "id", false),
+			.workload = workload_named(reader, run, get_text(reader, &at, item, "workload", false)),
+			.params = params_get(reader, &at, item),
+			.config = config_get(reader, &at, item),
+			.samples = get_unsigned(reader, &at, item, "samples"),
+			.iterations = (uint64_t)get_count(reader, &at, item, "iterations", INT64_MAX),
+			.lack = get_text(reader, &at, item, "lack", true),
+			.seconds = get_real(reader, &at, item, "seconds", 0),
+		};
+		shares_get(reader, &at, item, "functions", &map.functions);
+		shares_get(reader, &at, item, "parts", &map.parts);
+		list_push(reader->arena, &run->maps, map);
+	}
 }
 
 static void families_get(const struct reader *reader, json_t *document, struct run *run)
@@ -1243,6 +1349,8 @@ static enum status document_get(struct arena *arena, json_t *document, struct ru
 		lists_get(&reader, document, ret_run);
 	if (own.code == ST_OK)
 		families_get(&reader, document, ret_run);
+	if (own.code == ST_OK)
+		maps_get(&reader, document, ret_run);
 	return own.code == ST_OK ? ST_OK : err_set(err, own.code, "%s", own.text);
 }
 

@@ -479,6 +479,72 @@ static void findings(struct page *page)
 	fputc('\n', page->out);
 }
 
+/* ---- where the time goes ---------------------------------------------------------------------------------------- */
+
+static const char *share_bar(struct arena *arena, const struct hot_share *share)
+{
+	enum { WHOLE = 25 };
+	double value = share->sampled ? share->time_share : share->instruction_share;
+	int length = (int)lround(WHOLE * fmin(value, 1));
+	char *text = arena_strdup(arena, "");
+	for (int i = 0; i < length; i++)
+		text = arena_printf(arena, "%s\u2588", text);
+	return length ? arena_printf(arena, "`%s`", text) : "";
+}
+
+static const char *percent_or_none(struct arena *arena, bool known, double fraction)
+{
+	return known ? arena_printf(arena, "%.1f %%", 100 * fraction) : "";
+}
+
+static void map_table(struct page *page, const struct hotmap *map)
+{
+	struct arena *arena = page->arena;
+	row(page, "function", "time", "", "instructions (emulated)", NULL);
+	row(page, "---", "---:", "---", "---:", NULL);
+	for (size_t i = 0; i < map->functions.count; i++) {
+		const struct hot_share *share = &map->functions.at[i];
+		const char *name = code_of(arena, share->name, true);
+		row(page, share->object ? arena_printf(arena, "%s in %s", name, marked(arena, share->object)) : name,
+		    percent_or_none(arena, share->sampled, share->time_share), share_bar(arena, share),
+		    percent_or_none(arena, share->counted, share->instruction_share), NULL);
+	}
+	fputc('\n', page->out);
+}
+
+static void parts_table(struct page *page, const struct hotmap *map)
+{
+	struct arena *arena = page->arena;
+	row(page, "part, with all that it calls", "time", "instructions (emulated)", "bound", NULL);
+	row(page, "---", "---:", "---:", "---", NULL);
+	for (size_t i = 0; i < map->parts.count; i++) {
+		const struct hot_share *part = &map->parts.at[i];
+		row(page, marked(arena, part->name), percent_or_none(arena, part->sampled, part->time_share),
+		    percent_or_none(arena, part->counted, part->instruction_share), marked(arena, part_bound(arena, part)), NULL);
+	}
+	fputc('\n', page->out);
+}
+
+static void maps(struct page *page)
+{
+	struct arena *arena = page->arena;
+	const struct hotmap_list *list = &page->run->maps;
+	if (list->count == 0)
+		return;
+	fputs("## Where the time goes\n\nEach function by itself, without what it calls, as a share of the workload's run. A part "
+	      "is taken with all that it calls, so that no change confined to it can gain more than its bound.\n\n", page->out);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct hotmap *map = &list->at[i];
+		fprintf(page->out, "### <a id=\"%s\"></a>%s\n\n%s, %s.%s%s\n\n", map->id, marked(arena, map_label(arena, map)),
+		        marked(arena, config_text(arena, &map->config)), counted(arena, map->samples, "sample", "samples"),
+		        map->lack ? " " : "", marked(arena, map->lack));
+		if (map->functions.count)
+			map_table(page, map);
+		if (map->parts.count)
+			parts_table(page, map);
+	}
+}
+
 /* ---- what could not be had, and where it was measured ------------------------------------------------------------- */
 
 static void lacks(struct page *page)
@@ -542,6 +608,7 @@ void markdown_run(FILE *out, const struct run *run)
 		for (size_t i = 0; i < page.families.count; i++)
 			hypothesis_section(&page, &page.families.at[i]);
 	}
+	maps(&page);
 	findings(&page);
 	lacks(&page);
 	record(&page);

@@ -105,13 +105,35 @@ const char *config_text(struct arena *arena, const struct build_config *config)
 	                                         : arena_strdup(arena, config->cc);
 }
 
+static const char *label_of(struct arena *arena, const char *name, const struct binding_list *params)
+{
+	char *text = arena_strdup(arena, name);
+	for (size_t i = 0; i < params->count; i++)
+		text = arena_printf(arena, "%s %s=%s", text, params->at[i].name, params->at[i].value);
+	return text;
+}
+
+const char *map_label(struct arena *arena, const struct hotmap *map)
+{
+	return label_of(arena, map->workload->name, &map->params);
+}
+
+const char *part_bound(struct arena *arena, const struct hot_share *part)
+{
+	if (!part->found)
+		return "no function of the program is in it";
+	if (!part->sampled)
+		return "no bound, since its share of the time is not known";
+	if (!isfinite(part->gain_most) || part->gain_most >= 10)
+		return "its share is too large for a bound that says anything";
+	return arena_printf(arena, "nothing confined to it makes the whole faster by more than %s", fraction_text(arena, part->gain_most));
+}
+
 const char *trial_label(struct arena *arena, const struct trial *trial, bool with_config)
 {
 	/* Of two commands, the title names both. */
 	bool named = trial->workload && trial->hypothesis->kind != CANDIDATE_COMMAND;
-	char *text = arena_strdup(arena, named ? trial->workload->name : "");
-	for (size_t i = 0; i < trial->params.count; i++)
-		text = arena_printf(arena, "%s %s=%s", text, trial->params.at[i].name, trial->params.at[i].value);
+	const char *text = label_of(arena, named ? trial->workload->name : "", &trial->params);
 	if (with_config && config_text(arena, &trial->config)[0])
 		text = arena_printf(arena, "%s%s%s", text, text[0] ? ", " : "", config_text(arena, &trial->config));
 	if (trial->metric != METRIC_TIME && trial->effect.known)

@@ -21,6 +21,10 @@ const char *effect_text(struct arena *arena, const struct effect *effect);
 const char *config_text(struct arena *arena, const struct build_config *config);
 /* "cipher block=4096", with the configuration when the run has several. */
 const char *trial_label(struct arena *arena, const struct trial *trial, bool with_config);
+/* "zstd decompress level=3". */
+const char *map_label(struct arena *arena, const struct hotmap *map);
+/* What a change could gain at most that is confined to the part. */
+const char *part_bound(struct arena *arena, const struct hot_share *part);
 /* Were trials built in more than one way? */
 bool many_configs(const struct run *run);
 /* The families, and each trial that belongs to none (of a run that was killed) as one of its own. */

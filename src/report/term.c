@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH_MIN = 80, WIDTH_MAX = 160, VERDICT_COLUMN = 15, SEVERITY_COLUMN = 10, KEY_COLUMN = 13 };
+enum { WIDTH_MIN = 80, WIDTH_MAX = 160, VERDICT_COLUMN = 15, SEVERITY_COLUMN = 10, KEY_COLUMN = 13, MAP_FUNCTIONS_SHOWN = 4 };
 
 enum style { PLAIN, BOLD, DIM, GOOD, BAD, ODD };
 
@@ -411,12 +411,57 @@ static void family_print(struct printer *printer, const struct family *family, b
 		indented(printer, DIM, VERDICT_COLUMN, hypothesis->argument);
 }
 
+enum { SHARE_COLUMNS = 24 };
+
+static const char *share_cell(struct arena *arena, bool known, double fraction)
+{
+	return known ? arena_printf(arena, "%.1f %%", 100 * fraction) : "";
+}
+
+static void share_print(struct printer *printer, const struct hot_share *share, enum style style, const char *text)
+{
+	struct arena *arena = &printer->arena;
+	fprintf(printer->out, "  %7s  %12s ", share_cell(arena, share->sampled, share->time_share),
+	        share_cell(arena, share->counted, share->instruction_share));
+	wrap(printer, style, text, SHARE_COLUMNS);
+}
+
+/* Where time goes: the hottest functions, and what the asked parts could bring at most. */
+static void maps_print(struct printer *printer, const struct run *run, size_t functions)
+{
+	struct arena *arena = &printer->arena;
+	for (size_t i = 0; i < run->maps.count; i++) {
+		const struct hotmap *map = &run->maps.at[i];
+		put(printer, BOLD, arena_printf(arena, "where the time goes: %s", map_label(arena, map)));
+		put(printer, DIM, arena_printf(arena, "  %s, %s", config_text(arena, &map->config),
+		                               counted(arena, map->samples, "sample", "samples")));
+		fputc('\n', printer->out);
+		if (map->functions.count || map->parts.count) {
+			put(printer, DIM, "     time  instructions");
+			fputc('\n', printer->out);
+		}
+		for (size_t k = 0; k < map->functions.count && k < functions; k++) {
+			const struct hot_share *share = &map->functions.at[k];
+			share_print(printer, share, PLAIN,
+			            share->object ? arena_printf(arena, "%s in %s", share->name, share->object) : share->name);
+		}
+		for (size_t k = 0; k < map->parts.count; k++) {
+			const struct hot_share *part = &map->parts.at[k];
+			share_print(printer, part, BOLD, arena_printf(arena, "%s: %s", part->name, part_bound(arena, part)));
+		}
+		if (map->lack)
+			indented(printer, DIM, 2, map->lack);
+		fputc('\n', printer->out);
+	}
+}
+
 void term_verdicts(FILE *out, const struct run *run, const struct term_options *options)
 {
 	struct printer printer = printer_begin(out, options);
 	struct arena *arena = &printer.arena;
 	struct family_list families = all_families(arena, run);
 	bool with_config = many_configs(run);
+	maps_print(&printer, run, MAP_FUNCTIONS_SHOWN);
 	for (size_t i = 0; i < families.count; i++) {
 		family_print(&printer, &families.at[i], with_config);
 		fputc('\n', out);
@@ -751,6 +796,7 @@ void term_record(FILE *out, const struct run *run, const struct term_options *op
 	struct arena *arena = &printer.arena;
 	run_print(&printer, run);
 	fputc('\n', out);
+	maps_print(&printer, run, SIZE_MAX);
 	struct family_list families = all_families(arena, run);
 	for (size_t i = 0; i < families.count; i++) {
 		const struct family *family = &families.at[i];

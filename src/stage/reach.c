@@ -24,6 +24,7 @@
 #include "stage/stages.h"
 
 #include <dirent.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -690,4 +691,132 @@ enum status reach_find(struct session *session, const struct variant *baseline, 
 	enum status status = question_answer(&question, functions, err);
 	arena_release(&question.scratch);
 	return status;
+}
+
+/* ---- the map -------------------------------------------------------------------------------------------------------------- */
+
+static const double MAP_SHARE_LEAST = 0.005; /* of a function that is worth a line */
+enum { MAP_FUNCTIONS_MOST = 24 };
+
+static struct hot_share *share_of(struct arena *arena, struct hot_share_list *list, const char *name, const char *object)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (text_equal(list->at[i].name, name) && text_equal(list->at[i].object, object))
+			return &list->at[i];
+	struct hot_share share = {.name = name, .object = object};
+	list_push(arena, list, share);
+	return &list->at[list->count - 1];
+}
+
+/* Aliases are functions of one range: the first name stands for all. */
+static const char *symbol_at(const struct profile *profile, uint64_t address)
+{
+	const struct program_function_list *symbols = &profile->symbols.functions;
+	for (size_t k = 0; k < symbols->count && symbols->at[k].start <= address; k++)
+		if (address < symbols->at[k].end)
+			return symbols->at[k].name;
+	return NULL;
+}
+
+static double share_rank(const struct hot_share *share)
+{
+	return share->sampled ? share->time_share : share->instruction_share;
+}
+
+static int share_order(const void *a, const void *b)
+{
+	double x = share_rank(a), y = share_rank(b);
+	return x < y ? 1 : x > y ? -1 : strcmp(((const struct hot_share *)a)->name, ((const struct hot_share *)b)->name);
+}
+
+static void map_functions(struct arena *arena, const struct profile *profile, struct hotmap *map)
+{
+	struct hot_share_list all = {0};
+	bool counted = !profile->calls_lack, sampled = !profile->spots_lack;
+	uint64_t total = profile->calls.total[CALLGRIND_INSIDE];
+	for (size_t i = 0; counted && i < profile->calls.functions.count; i++) {
+		const struct callgrind_function *function = &profile->calls.functions.at[i];
+		if (!function->self[CALLGRIND_INSIDE])
+			continue;
+		const char *object = object_is_program(profile, function->object) ? NULL : path_base(function->object);
+		share_of(arena, &all, function->name, object)->instruction_share += (double)function->self[CALLGRIND_INSIDE] / (double)total;
+	}
+	/* A sample in a shared library tells the file only. */
+	for (size_t i = 0; sampled && i < profile->spots.count; i++) {
+		const struct spot *spot = &profile->spots.at[i];
+		const char *name = spot->in_program ? symbol_at(profile, spot->address) : NULL;
+		struct hot_share *share = name ? share_of(arena, &all, name, NULL)
+		                               : share_of(arena, &all, "(unnamed)",
+		                                          spot->object ? path_base(spot->object) : "unknown code");
+		share->time_share += 1 / (double)profile->spots.count;
+	}
+	for (size_t i = 0; i < all.count; i++) {
+		all.at[i].counted = counted && all.at[i].instruction_share > 0;
+		/* Of a function in a library it is not known how often it was met. */
+		all.at[i].sampled = sampled && (!all.at[i].object || all.at[i].time_share > 0);
+	}
+	if (all.count)
+		qsort(all.at, all.count, sizeof *all.at, share_order);
+	for (size_t i = 0; i < all.count && map->functions.count < MAP_FUNCTIONS_MOST; i++)
+		if (fmax(all.at[i].time_share, all.at[i].instruction_share) >= MAP_SHARE_LEAST)
+			list_push(arena, &map->functions, all.at[i]);
+}
+
+/* A part is looked at as a change of all its functions is: with everything that was ever called below them. */
+static void map_part(struct arena *arena, struct arena *scratch, const struct profile *profile, const struct asked_part *asked,
+                     double alpha, struct hotmap *map)
+{
+	struct code_difference code = {0};
+	struct hot_share share = {.name = asked->name};
+	for (size_t i = 0; i < profile->symbols.functions.count; i++)
+		for (size_t k = 0; k < asked->functions.count; k++)
+			if (fnmatch(asked->functions.at[k], profile->symbols.functions.at[i].name, 0) == 0) {
+				struct function_change change = {.name = profile->symbols.functions.at[i].name, .change = CHANGE_CHANGED};
+				list_push(scratch, &code.changed, change);
+				break;
+			}
+	share.found = code.changed.count > 0;
+	if (share.found) {
+		struct scope scope = scope_find(scratch, profile, &code, CHANGE_ADDED);
+		share.counted = !profile->calls_lack;
+		share.instruction_share = share.counted ? scope_instruction_share(profile, &scope) : 0;
+		/* Without the calls, what it calls is not known, and no bound holds. */
+		share.sampled = !profile->spots_lack && share.counted;
+		if (share.sampled) {
+			size_t hits = scope_samples(scratch, profile, &scope);
+			share.time_share = (double)hits / (double)profile->spots.count;
+			share.time_share_high = share_high(profile, hits, alpha);
+			share.gain_most = reach_gain_most(share.time_share_high);
+		}
+	}
+	list_push(arena, &map->parts, share);
+}
+
+enum status reach_map(struct session *session, const struct variant *baseline, const struct binding_list *params,
+                      const struct asked_part_list *parts, double alpha, double timeout_s, struct hotmap *ret_map, struct err *err)
+{
+	struct arena *arena = &session->arena;
+	const struct profile *profile = NULL;
+	enum status status = profile_get(session, baseline, params, 0, timeout_s, &profile, err);
+	if (status != ST_OK)
+		return status;
+	struct arena scratch;
+	arena_init(&scratch);
+	bool counted = !profile->calls_lack, sampled = !profile->spots_lack;
+	ret_map->samples = sampled ? (unsigned)profile->spots.count : 0;
+	ret_map->iterations = counted ? profile->iterations : 0;
+	if (!counted && !sampled && text_equal(profile->calls_lack, profile->spots_lack))
+		ret_map->lack = profile->calls_lack;
+	else if (!counted || !sampled)
+		ret_map->lack = arena_printf(arena, "%s%s%s%s%s", counted ? "" : "not counted: ", counted ? "" : profile->calls_lack,
+		                             counted || sampled ? "" : "; ", sampled ? "" : "not sampled: ",
+		                             sampled ? "" : profile->spots_lack);
+	else if (profile->symbols.threads)
+		ret_map->lack = "the workload has threads: emulation lets them take turns, and shares of time are shares of CPU time";
+	if (counted || sampled)
+		map_functions(arena, profile, ret_map);
+	for (size_t i = 0; (counted || sampled) && i < parts->count; i++)
+		map_part(arena, &scratch, profile, &parts->at[i], alpha, ret_map);
+	arena_release(&scratch);
+	return ST_OK;
 }

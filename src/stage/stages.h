@@ -109,6 +109,12 @@ MUST_CHECK enum status reach_find(struct session *session, const struct variant 
                                   const struct code_difference *code, bool functions, double alpha, double margin,
                                   double timeout_s, struct reach_result *ret_result, struct err *err);
 
+/* Where the time of a program of the workload goes, and what share the asked parts have. `ret_map` is filled but for its
+ * id, workload, params and config; what could not be had is in its `lack`. */
+MUST_CHECK enum status reach_map(struct session *session, const struct variant *baseline, const struct binding_list *params,
+                                 const struct asked_part_list *parts, double alpha, double timeout_s, struct hotmap *ret_map,
+                                 struct err *err);
+
 /* ---- outputs: same results? --------------------------------------------------------------------------------- */
 enum outputs_verdict {
 	OUTPUTS_EQUAL,

@@ -266,6 +266,30 @@ static inline struct run *filled_run(struct arena *arena)
 	                     "no compile command reaches contrib/old/na\303\257ve.c");
 	filled_family(arena, run, old, VERDICT_NOT_BUILT, trial->evidence, first);
 
+	struct workload *mapped = arena_new(arena, struct workload);
+	*mapped = (struct workload){.name = "zlib | decode"};
+	struct binding level = {.name = "level", .value = "3"};
+	struct hotmap map = {.id = "m1", .workload = run->trials.at[0]->workload, .config = {.cc = "gcc-12", .flags = "-O2"},
+	                     .samples = 4980, .iterations = 12, .seconds = 1.5};
+	list_push(arena, &map.params, level);
+	static const struct hot_share hot[] = {
+		{.name = "huf_decode.constprop.0", .counted = true, .sampled = true, .instruction_share = 0.5, .time_share = 0.625},
+		{.name = "memcpy", .object = "libc.so.6", .counted = true, .instruction_share = 0.125},
+		{.name = "(unnamed)", .object = "libc.so.6", .sampled = true, .time_share = 0.0625}};
+	static const struct hot_share parts[] = {
+		{.name = "Huffman decoding", .found = true, .counted = true, .sampled = true, .instruction_share = 0.125,
+		 .time_share = 0.125, .time_share_high = 0.140625, .gain_most = 0.1640625},
+		{.name = "all of it", .found = true, .counted = true, .sampled = true, .instruction_share = 1, .time_share = 1,
+		 .time_share_high = 1, .gain_most = INFINITY},
+		{.name = "assembly"}};
+	for (size_t i = 0; i < 3; i++) {
+		list_push(arena, &map.functions, hot[i]);
+		list_push(arena, &map.parts, parts[i]);
+	}
+	list_push(arena, &run->maps, map);
+	struct hotmap lacking = {.id = "m2", .workload = mapped, .config = map.config, .seconds = 0.25,
+	                         .lack = "neither valgrind nor perf_event_open can be had"};
+	list_push(arena, &run->maps, lacking);
 	struct note note = {.where = "lib/odd.c", .text = "the front end could not read it: 'odd.h' file not found"};
 	list_push(arena, &run->notes, note);
 	return run;
