@@ -9,7 +9,7 @@
  *     #if 0 / * assay example: costs fixed * /   the same after the candidate that the detector generates
  *     #if 0 / * assay example: harmless * /      the other half of the proving pair: looks the same, costs nothing
  *     #if 0 / * assay example: also NAME * /     more source with lines that must be reported; "also NAME fixed", when it
- *                                                is there: after the candidates
+ *                                                is there: after the candidates (two drivers: outputs equal)
  *     #if 0 / * assay example: lookalike NAME * /  must stay silent; any number of them
  *
  * (written without the blanks inside the comment marks). From the files the build derives the registry

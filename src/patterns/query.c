@@ -90,6 +90,50 @@ bool command_vectorises(const struct compile_command *command)
 	return text_equal(level, "3") || text_equal(level, "fast") || (clang && (text_equal(level, "2") || text_equal(level, "s")));
 }
 
+/* The level of x86-64 (1 to 4) that a processor's name after -march= stands for; 0: another architecture's or unknown. */
+static int processor_level(const char *name)
+{
+	static const struct {
+		int level;
+		const char *names[20];
+	} levels[] = {
+	    {1, {"x86-64", "k8", "opteron", "athlon64", "athlon-fx", "k8-sse3", "nocona", "core2", "atom", "bonnell", "i686",
+	         "pentium4", "prescott", NULL}},
+	    {2, {"x86-64-v2", "nehalem", "corei7", "westmere", "sandybridge", "corei7-avx", "ivybridge", "core-avx-i", "silvermont",
+	         "goldmont", "goldmont-plus", "tremont", "barcelona", "amdfam10", "btver1", "btver2", "bdver1", "bdver2", "bdver3",
+	         NULL}},
+	    {3, {"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "alderlake", "raptorlake", "bdver4", "znver1",
+	         "znver2", "znver3", NULL}},
+	};
+	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+		for (size_t k = 0; levels[i].names[k]; k++)
+			if (text_equal(levels[i].names[k], name))
+				return levels[i].level;
+	return 4; /* native, and what is newer than this list */
+}
+
+bool command_has_isa(const struct compile_command *command, enum isa isa)
+{
+	static const char *const popcnt[] = {"-mpopcnt", "-msse4.2", "-msse4", "-mabm", NULL};
+	const char *own = isa == ISA_POPCNT ? "popcnt" : "avx2";
+	int level = isa == ISA_POPCNT ? 2 : 3;
+	bool has = false;
+	for (size_t i = 0; i < command->argv.count; i++) {
+		const char *word = command->argv.at[i];
+		if (text_starts(word, "-march="))
+			has = processor_level(word + 7) >= level;
+		else if (text_starts(word, "-mno-") && text_equal(word + 5, own))
+			has = false;
+		else if (text_starts(word, "-mavx2") || text_starts(word, "-mavx512"))
+			has = true;
+		else if (isa == ISA_POPCNT && text_starts(word, "-mavx"))
+			has = true;
+		for (size_t k = 0; isa == ISA_POPCNT && popcnt[k]; k++)
+			has |= text_equal(word, popcnt[k]);
+	}
+	return has;
+}
+
 /* ---- expressions ------------------------------------------------------------------------------------------- */
 
 static struct ast_node *child(const struct ast_node *node, size_t index)
@@ -928,8 +972,7 @@ void loop_declare(const struct loop *loop, struct pattern_sink *sink, struct fin
 	finding_edit(sink, finding, begin, 0, out);
 }
 
-/* The offset behind a statement, its semicolon included; 0: can't be told. */
-static size_t statement_end(const struct ast_unit *unit, const struct ast_node *statement)
+size_t statement_end(const struct ast_unit *unit, const struct ast_node *statement)
 {
 	const struct ast_node *last = statement;
 	for (;;) {

@@ -27,6 +27,9 @@ bool command_flag(const struct compile_command *command, const char *on, const c
 const char *command_standard(const struct compile_command *command);
 /* Whether it lets the compiler turn a loop of unknown length into vector code: gcc (12) from -O3 on, clang from -O2 on. */
 bool command_vectorises(const struct compile_command *command);
+/* Whether its code may use an extension of x86: by -march=, -m…; -march=native counts as having all. */
+enum isa { ISA_POPCNT, ISA_AVX2 };
+bool command_has_isa(const struct compile_command *command, enum isa isa);
 
 /* ---- expressions ------------------------------------------------------------------------------------------- */
 bool node_is_increment(const struct ast_node *node); /* ++ and --, before and after */
@@ -135,6 +138,8 @@ void loop_declare(const struct loop *loop, struct pattern_sink *sink, struct fin
 /* Puts statements, one a line, right behind the loop. False: its end can't be told. */
 bool loop_append(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,
                  const struct string_list *statements);
+/* The offset behind a statement, its semicolon included; 0: can't be told. */
+size_t statement_end(const struct ast_unit *unit, const struct ast_node *statement);
 /* "const uint8_t mask", "struct x *const next": NULL when the type can't be written in front of a name. */
 const char *constant_declarator(struct arena *arena, const struct ast_type *type, const char *name);
 /* `wanted`, or a variation, that nothing in the function is called; NULL: none is left. */
