@@ -269,9 +269,10 @@ static enum status site_intent(struct ladder *ladder, struct site *site, struct 
 	const char *reason = site->hypothesis->deliberate;
 	if (!reason && site->hypothesis->finding)
 		reason = site->hypothesis->finding->deliberate;
+	const char *history = NULL;
 	bool decided = reason != NULL;
 	if (!reason) {
-		enum status status = intent_find(ladder->session, site->hypothesis, &reason, err);
+		enum status status = intent_find(ladder->session, site->hypothesis, &reason, &history, err);
 		if (status != ST_OK)
 			return status;
 	}
@@ -284,7 +285,8 @@ static enum status site_intent(struct ladder *ladder, struct site *site, struct 
 		trial_settle(ladder, trial, RUNG_INTENT, VERDICT_DELIBERATE, started, reason);
 	else
 		trial_step(ladder, trial, RUNG_INTENT, STEP_PASSED, started,
-		           "nothing beside the change says that it is deliberate");
+		           arena_printf(ladder_arena(ladder), "nothing beside the change says that it is deliberate%s%s",
+		                        history ? "; " : "", history ? history : ""));
 	return ST_OK;
 }
 

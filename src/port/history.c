@@ -7,7 +7,9 @@
 #include <git2.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct collecting {
@@ -105,6 +107,110 @@ enum status history_changed_since(struct arena *arena, const char *tree, const c
 	git_repository_free(repository);
 	git_libgit2_shutdown();
 	return status;
+}
+
+/* ---- where lines come from ------------------------------------------------------------------------------------------ */
+
+static unsigned commit_files(git_repository *repository, git_commit *commit)
+{
+	git_commit *parent = NULL;
+	git_tree *old_tree = NULL, *new_tree = NULL;
+	git_diff *diff = NULL;
+	size_t files = 0;
+	if (git_commit_parentcount(commit) == 1 && git_commit_parent(&parent, commit, 0) == 0 &&
+	    git_commit_tree(&old_tree, parent) == 0 && git_commit_tree(&new_tree, commit) == 0 &&
+	    git_diff_tree_to_tree(&diff, repository, old_tree, new_tree, NULL) == 0)
+		files = git_diff_num_deltas(diff);
+	git_diff_free(diff);
+	git_tree_free(new_tree);
+	git_tree_free(old_tree);
+	git_commit_free(parent);
+	return (unsigned)files;
+}
+
+static const char *date_of(struct arena *arena, const git_time *time)
+{
+	time_t local = (time_t)(time->time + 60 * time->offset);
+	struct tm parts;
+	char text[16];
+	if (!gmtime_r(&local, &parts) || !strftime(text, sizeof text, "%Y-%m-%d", &parts))
+		return "?";
+	return arena_strdup(arena, text);
+}
+
+static void origin_fill(struct arena *arena, git_repository *repository, git_commit *commit, struct origin *origin)
+{
+	char id[13];
+	git_oid_tostr(id, sizeof id, git_commit_id(commit));
+	origin->commit = arena_strdup(arena, id);
+	origin->date = date_of(arena, &git_commit_author(commit)->when);
+	origin->message = utf8_clean(arena, arena_strdup(arena, git_commit_message(commit) ? git_commit_message(commit) : ""));
+	origin->files = commit_files(repository, commit);
+}
+
+/* The newest commit of the blamed lines, or NULL. */
+static git_commit *newest_of(git_repository *repository, git_blame *blame, unsigned first, unsigned last)
+{
+	git_commit *newest = NULL;
+	for (uint32_t i = 0; i < git_blame_get_hunk_count(blame); i++) {
+		const git_blame_hunk *hunk = git_blame_get_hunk_byindex(blame, i);
+		size_t start = hunk->final_start_line_number, end = start + hunk->lines_in_hunk - 1;
+		git_commit *commit = NULL;
+		/* Lines that no commit has yet belong to the commit of zeros. */
+		if (end < first || start > last || git_commit_lookup(&commit, repository, &hunk->final_commit_id) != 0)
+			continue;
+		if (newest && git_commit_time(commit) <= git_commit_time(newest)) {
+			git_commit_free(commit);
+			continue;
+		}
+		git_commit_free(newest);
+		newest = commit;
+	}
+	return newest;
+}
+
+static const char *origin_find(struct arena *arena, git_repository *repository, const char *tree, const char *file,
+                               const char *path, unsigned first, unsigned last, struct origin *origin)
+{
+	git_blame *committed = NULL, *now = NULL;
+	git_commit *commit = NULL;
+	const char *text = NULL;
+	size_t size = 0;
+	struct err unread = ERR_INIT;
+	const char *lack = NULL;
+	git_blame_options options;
+	git_blame_options_init(&options, GIT_BLAME_OPTIONS_VERSION);
+	options.flags = GIT_BLAME_FIRST_PARENT;
+	if (git_blame_file(&committed, repository, path, &options) != 0)
+		lack = arena_printf(arena, "git doesn't know %s", file);
+	else if (file_read(arena, path_join(arena, tree, file), &text, &size, &unread) != ST_OK ||
+	         git_blame_buffer(&now, committed, text, size) != 0)
+		lack = arena_printf(arena, "%s can't be looked up in its history", file);
+	else if (!(commit = newest_of(repository, now, first, last)))
+		lack = arena_printf(arena, "these lines of %s are in no commit yet", file);
+	else
+		origin_fill(arena, repository, commit, origin);
+	git_commit_free(commit);
+	git_blame_free(now);
+	git_blame_free(committed);
+	return lack;
+}
+
+void history_origin(struct arena *arena, const char *tree, const char *file, unsigned first, unsigned last,
+                    struct origin *ret_origin)
+{
+	git_repository *repository = NULL;
+	const char *prefix = "";
+	struct err none = ERR_INIT;
+	*ret_origin = (struct origin){0};
+	git_libgit2_init();
+	if (repository_open(arena, tree, &repository, &prefix, &none) != ST_OK)
+		ret_origin->lack = "the tree is in no git repository";
+	else
+		ret_origin->lack =
+		    origin_find(arena, repository, tree, file, arena_printf(arena, "%s%s", prefix, file), first, last, ret_origin);
+	git_repository_free(repository);
+	git_libgit2_shutdown();
 }
 
 /* ---- two revisions ------------------------------------------------------------------------------------------------- */

@@ -32,6 +32,19 @@ struct revisions {
 MUST_CHECK enum status history_revisions(struct arena *arena, const char *tree, const char *from, const char *to,
                                          const char *folder, struct revisions *ret_revisions, struct err *err);
 
+/* The commit that lines come from. */
+struct origin {
+	const char *commit;  /* its id, 12 digits; NULL: not known, see `lack` */
+	const char *date;    /* of its author, "2019-03-02" */
+	const char *message; /* whole; its first line is the subject */
+	unsigned files;      /* that it changed; 0: it is the first commit, or a merge */
+	const char *lack;    /* one clause: "the tree is in no git repository" */
+};
+/* The newest commit that lines of a file (relative to the tree, as it stands now) come from, by `git blame`. Lines that are
+ * in no commit yet are passed over. Having no history is no error: `lack` says so. */
+void history_origin(struct arena *arena, const char *tree, const char *file, unsigned first, unsigned last,
+                    struct origin *ret_origin);
+
 /* Does the line itself, or the function around it, hold something that changed? `text`: the file as it is now; functions
  * are found as `git diff --function-context` finds them: from a line that begins with a letter to one that begins with
  * a brace. */

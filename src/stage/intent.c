@@ -1,9 +1,10 @@
-/* intent: does a comment beside the changed lines say that what stands there is deliberate?
+/* intent: does a comment beside the changed lines, or the commit that brought them, say that it is deliberate?
  *
  * A short list of strict phrases: a comment that merely describes, or that states a contract ("must not be NULL"), is
  * no decision. What is missed here only costs a measurement; what is wrongly found would hide a finding.
  */
 #include "base/text.h"
+#include "port/history.h"
 #include "stage/stages.h"
 
 #include <ctype.h>
@@ -12,14 +13,14 @@
 
 enum { LINES_ABOVE = 6, LINES_BELOW = 1 };
 
-struct changed_lines {
+struct line_range {
 	unsigned first, last; /* lines of the old file; `first` is one more than `last` for a pure insertion after it */
 };
-LIST_OF(struct changed_lines, changed_lines_list);
+LIST_OF(struct line_range, line_range_list);
 
 struct changed_file {
 	const char *path;
-	struct changed_lines_list changes;
+	struct line_range_list changes;
 };
 LIST_OF(struct changed_file, changed_file_list);
 
@@ -43,13 +44,13 @@ static struct changed_file_list diff_read(struct arena *arena, const char *diff)
 		if (old_left || new_left) {
 			if (*at == '-' || *at == '+') {
 				/* Lines that follow one another are one change. */
-				struct changed_lines *last = file && file->changes.count ? &file->changes.at[file->changes.count - 1] : NULL;
+				struct line_range *last = file && file->changes.count ? &file->changes.at[file->changes.count - 1] : NULL;
 				unsigned first = line, end = *at == '-' ? line : line - 1;
 				if (last && last->last + 1 >= first && last->first <= first) {
 					if (end > last->last)
 						last->last = end;
 				} else if (file) {
-					list_push(arena, &file->changes, ((struct changed_lines){first, end}));
+					list_push(arena, &file->changes, ((struct line_range){first, end}));
 				}
 			}
 			if (*at != '+' && *at != '\\' && old_left) {
@@ -335,7 +336,7 @@ static bool function_ends(const struct place *place, unsigned from, unsigned to)
 	return false;
 }
 
-static bool is_beside(const struct place *place, const struct comment *comment, const struct changed_lines *change)
+static bool is_beside(const struct place *place, const struct comment *comment, const struct line_range *change)
 {
 	if (comment->last < change->first)
 		return change->first - comment->last <= LINES_ABOVE &&
@@ -369,10 +370,54 @@ static const char *quote(struct arena *arena, const char *file, const struct pla
 	return arena_printf(arena, "%s:%u: \"%.*s\"", file, line, (int)(close - comment), comment);
 }
 
+/* ---- in the history ------------------------------------------------------------------------------------------------ */
+
+/* A commit of many files speaks of none of them in particular. */
+enum { COMMIT_FILES_MOST = 4 };
+
+static const char *origin_text(struct arena *arena, const struct origin *origin)
+{
+	return arena_printf(arena, "commit %s of %s, \"%.*s\"", origin->commit, origin->date, (int)strcspn(origin->message, "\r\n"),
+	                    origin->message);
+}
+
+/* A phrase of the message that says "deliberate". */
+static bool message_decides(struct arena *scratch, const struct origin *origin)
+{
+	if (origin->files == 0 || origin->files > COMMIT_FILES_MOST)
+		return false;
+	struct comment message = {.at = origin->message, .end = origin->message + strlen(origin->message)};
+	struct word_list words = words_of(scratch, &message);
+	return deliberate_word(&words) < words.count;
+}
+
+/* The newest commit among the changed lines; a pure insertion asks for the lines around it. */
+static void history_find(struct session *session, struct arena *scratch, const struct changed_file_list *files,
+                         const char **ret_reason, const char **ret_history)
+{
+	struct arena *arena = &session->arena;
+	struct origin newest = {0};
+	for (size_t f = 0; f < files->count && !newest.commit; f++) {
+		const struct changed_file *file = &files->at[f];
+		if (file->changes.count == 0)
+			continue;
+		unsigned first = file->changes.at[0].first, last = file->changes.at[file->changes.count - 1].last;
+		history_origin(scratch, session->project.tree, file->path, first > last ? last : first, first > last ? first : last, &newest);
+	}
+	if (!newest.commit) {
+		*ret_history = newest.lack ? arena_printf(arena, "no history: %s", newest.lack) : NULL;
+		return;
+	}
+	*ret_history = origin_text(arena, &newest);
+	if (message_decides(scratch, &newest))
+		*ret_reason = *ret_history;
+}
+
 enum status intent_find(struct session *session, const struct hypothesis *hypothesis, const char **ret_reason,
-                        struct err *err)
+                        const char **ret_history, struct err *err)
 {
 	*ret_reason = NULL;
+	*ret_history = NULL;
 	if (hypothesis->kind != CANDIDATE_PATCH || !hypothesis->text)
 		return ST_OK;
 	if (*session->interrupted)
@@ -405,6 +450,8 @@ enum status intent_find(struct session *session, const struct hypothesis *hypoth
 				*ret_reason = quote(&session->arena, file->path, &place, at);
 		}
 	}
+	if (!*ret_reason)
+		history_find(session, &scratch, &files, ret_reason, ret_history);
 	arena_release(&scratch);
 	return ST_OK;
 }

@@ -85,9 +85,10 @@ MUST_CHECK enum status compare_code(struct session *session, const struct varian
                                     struct err *err);
 
 /* ---- intent: is it deliberate? ------------------------------------------------------------------------------ */
-/* Looks at the comments beside the changed lines. *ret_reason NULL: nothing says so. */
-MUST_CHECK enum status intent_find(struct session *session, const struct hypothesis *hypothesis,
-                                   const char **ret_reason, struct err *err);
+/* Looks at the comments beside the changed lines, and at the commit that brought them. *ret_reason NULL: nothing says so.
+ * *ret_history: that commit with its date and subject, or why there is none; NULL: the candidate is no patch. */
+MUST_CHECK enum status intent_find(struct session *session, const struct hypothesis *hypothesis, const char **ret_reason,
+                                   const char **ret_history, struct err *err);
 
 /* ---- reach: does the workload run what changes? --------------------------------------------------------------- */
 enum reach_verdict {

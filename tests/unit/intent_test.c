@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "port/tree.h"
 #include "stage/stages.h"
 
 #include <setjmp.h>
@@ -10,12 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <git2.h>
 
 static const volatile sig_atomic_t not_interrupted = 0;
 
 struct fixture {
 	struct session session;
 	char dir[64];
+	const char *history; /* as intent_find() said it last */
 };
 
 static int setup(void **state)
@@ -34,8 +37,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *fixture = *state;
-	unlink(path_join(&fixture->session.arena, fixture->dir, "x.c"));
-	rmdir(fixture->dir);
+	struct err err = ERR_INIT;
+	assert_int_equal(tree_remove(fixture->dir, &err), ST_OK);
 	arena_release(&fixture->session.arena);
 	free(fixture);
 	return 0;
@@ -57,7 +60,7 @@ static const char *reason_for(struct fixture *fixture, const char *text, unsigne
 	};
 	const char *reason = NULL;
 	struct err err = ERR_INIT;
-	assert_int_equal(intent_find(&fixture->session, &hypothesis, &reason, &err), ST_OK);
+	assert_int_equal(intent_find(&fixture->session, &hypothesis, &reason, &fixture->history, &err), ST_OK);
 	return reason;
 }
 
@@ -134,12 +137,71 @@ static void annotations_name_their_pattern(void **state)
 	assert_non_null(reason_for(*state, text, 2, NULL));
 }
 
+/* x.c as it stands, committed on top of what there is. */
+static void commit(struct fixture *fixture, const char *text, const char *message)
+{
+	git_repository *repository;
+	git_index *index;
+	git_oid tree_id, id, head;
+	git_tree *tree;
+	git_signature *signature;
+	git_commit *parent = NULL;
+	struct err err = ERR_INIT;
+	assert_int_equal(file_write(path_join(&fixture->session.arena, fixture->dir, "x.c"), text, strlen(text), &err), ST_OK);
+	assert_int_equal(git_repository_init(&repository, fixture->dir, 0), 0);
+	assert_int_equal(git_repository_index(&index, repository), 0);
+	assert_int_equal(git_index_add_bypath(index, "x.c"), 0);
+	assert_int_equal(git_index_write(index), 0);
+	assert_int_equal(git_index_write_tree(&tree_id, index), 0);
+	assert_int_equal(git_tree_lookup(&tree, repository, &tree_id), 0);
+	assert_int_equal(git_signature_new(&signature, "test", "test@example.org", 1600000000, 0), 0);
+	if (git_reference_name_to_id(&head, repository, "HEAD") == 0)
+		assert_int_equal(git_commit_lookup(&parent, repository, &head), 0);
+	const git_commit *parents[] = {parent};
+	assert_int_equal(git_commit_create(&id, repository, "HEAD", signature, signature, NULL, message, tree, parent != NULL, parents), 0);
+	git_commit_free(parent);
+	git_signature_free(signature);
+	git_tree_free(tree);
+	git_index_free(index);
+	git_repository_free(repository);
+}
+
+static void a_commit_may_say_it(void **state)
+{
+	struct fixture *fixture = *state;
+	git_libgit2_init();
+	assert_null(reason_for(fixture, "int a;\nint b;\nint c;\n", 2, NULL));
+	assert_string_equal(fixture->history, "no history: the tree is in no git repository");
+
+	commit(fixture, "int a;\nint b;\nint c;\n", "start, on purpose\n");
+	/* The first commit brings everything: it speaks of no line. */
+	assert_null(reason_for(fixture, "int a;\nint b;\nint c;\n", 2, NULL));
+	assert_non_null(strstr(fixture->history, " of 2020-09-13, \"start, on purpose\""));
+
+	commit(fixture, "int a;\nint B;\nint c;\n", "x: padding off\n\nDo not add alignment here: it costs cache.\n");
+	const char *reason = reason_for(fixture, "int a;\nint B;\nint c;\n", 2, NULL);
+	assert_non_null(reason);
+	assert_non_null(strstr(reason, " of 2020-09-13, \"x: padding off\""));
+	/* Its neighbours are of the first commit. */
+	assert_null(reason_for(fixture, "int a;\nint B;\nint c;\n", 3, NULL));
+	/* Lines move; a line that no commit has yet says nothing. */
+	assert_non_null(reason_for(fixture, "int new;\nint a;\nint B;\nint c;\n", 3, NULL));
+	assert_null(reason_for(fixture, "int new;\nint a;\nint B;\nint c;\n", 1, NULL));
+	assert_string_equal(fixture->history, "no history: these lines of x.c are in no commit yet");
+
+	commit(fixture, "int a;\nint D;\nint c;\n", "x: rename\n");
+	assert_null(reason_for(fixture, "int a;\nint D;\nint c;\n", 2, NULL));
+	assert_non_null(strstr(fixture->history, "\"x: rename\""));
+	git_libgit2_shutdown();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(phrases_that_decide, setup, teardown),
 	    cmocka_unit_test_setup_teardown(phrases_that_do_not, setup, teardown),
 	    cmocka_unit_test_setup_teardown(far_comments_do_not_count, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_commit_may_say_it, setup, teardown),
 	    cmocka_unit_test_setup_teardown(annotations_name_their_pattern, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
