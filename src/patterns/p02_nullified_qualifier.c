@@ -7,6 +7,8 @@
 
 #include "base/text.h"
 
+#include <stdio.h>
+
 enum touch { TOUCH_NOTHING, TOUCH_PROTOTYPE, TOUCH_CODE, TOUCH_LAYOUT };
 
 /* How the real thing is written. `body`: the macro's new body, $1 its first parameter; NULL: the definition is dropped,
@@ -220,6 +222,7 @@ static bool is_c90(const struct compile_command *command)
 }
 
 static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink);
+static void detect_project(const struct project_view *view, struct pattern_sink *sink);
 
 const struct pattern pattern_p02 = {
     .id = "P02",
@@ -227,8 +230,9 @@ const struct pattern pattern_p02 = {
     .title = "a qualifier or attribute that a macro takes away",
     .tier = TIER_A,
     .what = "A macro has the name of a qualifier, an attribute or a compiler hint (restrict, inline, ____cacheline_aligned, "
-            "likely, prefetch …), and its body is empty or gives back its argument only. What counts is how often that "
-            "very definition is expanded afterwards, and on which declarations.",
+            "likely, prefetch …), and its body is empty or gives back its argument only; also from the compile command, as "
+            "in -Drestrict=. What counts is how often that very definition is expanded afterwards, and on which "
+            "declarations.",
     .why = "The source says one thing and the compiler reads another: pointers declared restrict may alias again, so "
            "values are reloaded after every store and loops stay scalar or are versioned; buckets that look aligned "
            "straddle cache lines; helpers stay calls.",
@@ -245,7 +249,142 @@ const struct pattern pattern_p02 = {
             "Agner Fog, Optimizing software in C++, chapter 8 (pointer aliasing), edition of 2023",
             NULL},
     .detect = detect,
+    .detect_project = detect_project,
 };
+
+static enum severity severity_of(const struct qualifier *qualifier, unsigned expansions, enum touch touch)
+{
+	if (expansions == 0 || touch <= TOUCH_PROTOTYPE || qualifier->hint)
+		return SEVERITY_LOW;
+	return qualifier->layout && touch == TOUCH_LAYOUT ? SEVERITY_HIGH : SEVERITY_MEDIUM;
+}
+
+static const char *promise_of(const struct qualifier *qualifier)
+{
+	if (strstr(qualifier->name, "restrict"))
+		return "what is reached through these pointers is not written through any other while they are in use: every caller "
+		       "keeps that promise";
+	if (qualifier->layout)
+		return "memory for these objects comes from an allocator that honours the alignment, and their layout is part of no "
+		       "file, message or public interface";
+	return NULL;
+}
+
+/* ---- the command line ------------------------------------------------------------------------------------------- */
+
+/* A definition of the compile command that takes a qualifier away: -Drestrict=, -D__aligned(x)=. */
+static const struct qualifier *flag_empties(struct arena *arena, const char *definition)
+{
+	size_t size = strcspn(definition, "=(");
+	const struct qualifier *qualifier = qualifier_find(arena_strndup(arena, definition, size));
+	const char *body = strchr(definition, '='); /* without one the body is 1 */
+	bool function_like = definition[size] == '(';
+	if (!qualifier || !body)
+		return NULL;
+	/* What the compiler knows itself may be taken away in either form; other macros only as they are used. */
+	if (qualifier->body && function_like != (strstr(qualifier->body, "$1") != NULL))
+		return NULL;
+	return is_nothing(arena, body + 1, function_like ? first_parameter(arena, definition) : "") ? qualifier : NULL;
+}
+
+/* What goes through a definition of the command: those expansions belong to no file's definition. */
+static void flag_look(const struct ast_unit *unit, const struct qualifier *qualifier, const char *definition,
+                      struct pattern_sink *sink)
+{
+	unsigned count = 0;
+	enum touch touch = TOUCH_NOTHING;
+	const struct ast_range *first = NULL;
+	for (size_t i = 0; i < unit->expansions.count; i++) {
+		const struct ast_expansion *expansion = &unit->expansions.at[i];
+		if (expansion->macro != SIZE_MAX || !text_equal(expansion->name, qualifier->name))
+			continue;
+		const struct ast_node *node = expansion->enclosing;
+		enum touch own = !node                         ? TOUCH_NOTHING
+		                 : node->kind != AST_FUNCTION ? TOUCH_LAYOUT
+		                 : node->is_definition        ? TOUCH_CODE
+		                                              : TOUCH_PROTOTYPE;
+		if (!first || own > touch)
+			first = &expansion->range;
+		touch = own > touch ? own : touch;
+		count++;
+	}
+	struct ast_range start = {.file = unit->main_file, .line = 1, .column = 1};
+	fact_add(sink, unit, &pattern_p02, "flag", arena_printf(sink->arena, "%u %u %s", count, (unsigned)touch, definition),
+	         first ? first : &start, qualifier->name);
+}
+
+static void flags_look(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink)
+{
+	struct arena *arena = sink->arena;
+	for (size_t i = 1; i < command->argv.count; i++) {
+		const char *word = command->argv.at[i];
+		const char *definition = text_starts(word, "-D") ? word + 2 : NULL;
+		if (definition && !*definition && i + 1 < command->argv.count)
+			definition = command->argv.at[++i];
+		const struct qualifier *qualifier = definition ? flag_empties(arena, definition) : NULL;
+		bool undone = false;
+		for (size_t k = i + 1; qualifier && k < command->argv.count; k++)
+			undone |= text_equal(command->argv.at[k], arena_printf(arena, "-U%s", qualifier->name));
+		if (qualifier && !undone)
+			flag_look(unit, qualifier, definition, sink);
+	}
+}
+
+/* One finding for a definition that many commands share, at the place where it touches most. */
+struct flag {
+	const struct fact *place;
+	const char *definition;
+	unsigned expansions, commands, touch;
+};
+LIST_OF(struct flag, flag_list);
+
+static void flag_take(struct flag_list *flags, const struct fact *fact, struct arena *arena)
+{
+	unsigned count = 0, touch = 0;
+	int used = 0;
+	if (sscanf(fact->value, "%u %u %n", &count, &touch, &used) != 2)
+		return;
+	const char *definition = fact->value + used;
+	for (size_t i = 0; i < flags->count; i++) {
+		struct flag *flag = &flags->at[i];
+		if (!text_equal(flag->definition, definition))
+			continue;
+		if ((count && !flag->expansions) || touch > flag->touch)
+			flag->place = fact;
+		flag->touch = touch > flag->touch ? touch : flag->touch;
+		flag->expansions += count;
+		flag->commands++;
+		return;
+	}
+	struct flag flag = {fact, definition, count, 1, touch};
+	list_push(arena, flags, flag);
+}
+
+static void detect_project(const struct project_view *view, struct pattern_sink *sink)
+{
+	struct arena *arena = sink->arena;
+	struct flag_list flags = {0};
+	for (size_t i = 0; i < view->unit_count; i++)
+		for (size_t k = 0; k < view->units[i].facts.count; k++)
+			if (text_equal(view->units[i].facts.at[k].name, "flag"))
+				flag_take(&flags, &view->units[i].facts.at[k], arena);
+	for (size_t i = 0; i < flags.count; i++) {
+		const struct flag *flag = &flags.at[i];
+		const struct qualifier *qualifier = qualifier_find(flag->place->symbol);
+		struct finding *finding = finding_new_at(
+		    sink, &pattern_p02, flag->place->file, flag->place->line, flag->place->column, qualifier->name,
+		    severity_of(qualifier, flag->expansions, (enum touch)flag->touch),
+		    flag->expansions
+		        ? arena_printf(arena, "`%s` is emptied by the compile command: what is written with it reaches the compiler "
+		                              "without it", qualifier->name)
+		        : arena_printf(arena, "`%s` is emptied by the compile command, but nothing is expanded through it",
+		                       qualifier->name));
+		finding->evidence = arena_printf(arena, "-D%s in %u command%s, %u expansion%s in the tree's files; advice: take it out of "
+		                                 "the command", flag->definition, flag->commands, flag->commands == 1 ? "" : "s",
+		                                 flag->expansions, flag->expansions == 1 ? "" : "s");
+		finding->contract = promise_of(qualifier);
+	}
+}
 
 static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink)
 {
@@ -264,10 +403,7 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 			continue; /* another macro of that name */
 		enum touch touch;
 		const char *what = touched(unit, i, arena, &touch);
-		bool weak = macro->expansions == 0 || touch <= TOUCH_PROTOTYPE || qualifier->hint;
-		enum severity severity = weak                                         ? SEVERITY_LOW
-		                         : qualifier->layout && touch == TOUCH_LAYOUT ? SEVERITY_HIGH
-		                                                                      : SEVERITY_MEDIUM;
+		enum severity severity = severity_of(qualifier, macro->expansions, touch);
 		struct finding *finding = finding_new(
 		    sink, unit, &pattern_p02, &macro->range, macro->name, severity,
 		    macro->expansions == 0
@@ -282,14 +418,10 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 			    macro->expansions == 1 ? "" : "s",
 			    macro->first_use.file ? unit_relative(unit, macro->first_use.file) : "an unknown place",
 			    macro->first_use.line, what ? ", touches " : "", what ? what : "");
-		if (strstr(macro->name, "restrict"))
-			finding->contract = "what is reached through these pointers is not written through any other while they are "
-			                    "in use: every caller keeps that promise";
-		else if (qualifier->layout)
-			finding->contract = "memory for these objects comes from an allocator that honours the alignment, and their "
-			                    "layout is part of no file, message or public interface";
+		finding->contract = promise_of(qualifier);
 		put_candidate(unit, macro, body, parameter, sink, finding);
 	}
+	flags_look(unit, command, sink);
 }
 
 #if 0 /* assay example: costs */
@@ -589,5 +721,50 @@ int get(const int __user *RESTRICT from) __must_check;
 int get(const int *from)
 {
 	return likely(inline_me(*from), 1);
+}
+#endif
+
+#if 0 /* assay example: also taken away by the command */
+// flags: -O2 -Drestrict= '-D__aligned(x)=' -Dinline= -Dnoinline=__attribute__((noinline))
+#include <stddef.h>
+static inline int twice(int x) /* finds */
+{
+	return x * 2;
+}
+struct bucket {
+	unsigned long count;
+} __aligned(64); // finds
+void add_to_all(int *restrict to, const int *restrict from, size_t count); /* a prototype */
+void add_to_all(int *restrict to, const int *restrict from, size_t count) // finds
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] += twice(from[i]);
+}
+noinline void clear(struct bucket *bucket)
+{
+	bucket->count = 0;
+}
+#endif
+
+#if 0 /* assay example: also taken away by the command for nothing */
+// flags: -O2 -Drestrict= // finds
+int nothing_uses_it;
+#endif
+
+#if 0 /* assay example: lookalike the command gives another word, or takes it back */
+// flags: -O2 -Drestrict=__restrict -Dinline=__inline__ -D__aligned(x)=__attribute__((aligned(x))) -Dlikely= -Ulikely
+#include <stddef.h>
+#define likely(x) __builtin_expect(!!(x), 1)
+struct bucket {
+	unsigned long count;
+} __aligned(64);
+static inline int twice(int x)
+{
+	return likely(x > 0) ? x * 2 : 0;
+}
+void add_to_all(int *restrict to, const int *restrict from, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] += twice(from[i]);
 }
 #endif
