@@ -1,7 +1,9 @@
 /* P05 no-runtime-dispatch: fast code for newer processors that the built program never runs.
  *
- * Two signals. A branch `#ifdef __AVX2__` with that extension's code in it, while the flags give the baseline and no unit
- * of the project takes it. And functions of a `target("avx2")` with nothing in the whole project that asks the processor.
+ * Four signals. A branch `#ifdef __AVX2__` with that extension's code in it, while the flags give the baseline and no unit
+ * of the project takes it. Functions of a `target("avx2")` with nothing in the whole project that asks the processor. A
+ * table of implementations that lacks the widest one of the tree. And a loop that the compiler turns into vector code, in
+ * a unit that is built for the baseline: with vectors half as wide as the processor's.
  * A guard is a table of implementations, or a call to one behind an `if`, in a project that asks: its ablation leaves the
  * plain one.
  *
@@ -26,8 +28,9 @@ const struct pattern pattern_p05 = {
     .tier = TIER_A,
     .what = "Code for an instruction set extension stands only in a conditional like `#ifdef __AVX2__`, and the compile "
             "commands give the baseline: no unit takes it. Or functions have a `target(\"…\")` attribute and nothing in the "
-            "project asks the processor what it has. A guard is a table of implementations, or a call behind such a "
-            "question.",
+            "project asks the processor what it has. Or a table of implementations lacks the widest one that the tree has; or a "
+            "loop over integers of any number becomes vector code for the baseline only. A guard is a table of "
+            "implementations, or a call behind such a question.",
     .why = "Distributions build for the oldest processor they support: the fast path is in the source and in no binary. "
            "Asked once at run time, the same binary uses what the processor has.",
     .when_not = "The program is built for one host with -march; inputs are a few bytes, where the call costs more than the "
@@ -441,6 +444,8 @@ static void table_look(const struct ast_unit *unit, struct ast_node *array, stru
 	if (!fast || fast + plain < 2)
 		return;
 	fact_add(sink, unit, &pattern_p05, "table", names, &array->range, array->name);
+	const char *whole = ast_text(unit, &array->range); /* with what its conditionals leave out */
+	fact_add(sink, unit, &pattern_p05, "table text", whole ? whole : "", &array->range, array->name);
 	/* Without the fast ones the table holds the plain ones: only where its length counts itself. */
 	const char *declaration = ast_text(unit, &array->range);
 	const char *open = declaration ? strchr(declaration, '[') : NULL;
@@ -465,6 +470,170 @@ static void table_look(const struct ast_unit *unit, struct ast_node *array, stru
 	}
 }
 
+/* ---- variants that a table may lack ------------------------------------------------------------------------------ */
+
+/* Where a name says its extension, widest first: the longer word before its own beginning. */
+static const struct width {
+	const char *word;
+	unsigned rank;
+} widths[] = {{"avx512bw", 8}, {"avx512vl", 8}, {"avx512f", 7}, {"avx512", 7}, {"avx2", 6}, {"avx", 5},
+              {"sse42", 4},    {"sse4_2", 4},   {"sse41", 3},   {"sse4_1", 3}, {"ssse3", 2}, {"sse2", 1}};
+
+static const struct width *width_of(const char *name, const char **ret_at)
+{
+	for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+		size_t size = strlen(widths[i].word);
+		for (const char *at = name; (at = strcasestr(at, widths[i].word)) != NULL; at++) {
+			if ((at == name || at[-1] == '_') && (at[size] == '_' || at[size] == '\0')) {
+				*ret_at = at;
+				return &widths[i];
+			}
+		}
+	}
+	return NULL;
+}
+
+/* How wide a variant is; its name without the extension goes to `stem`. 0: it names none. */
+static unsigned variant_rank(const char *name, char *stem, size_t room)
+{
+	const char *at;
+	const struct width *width = width_of(name, &at);
+	if (!width)
+		return 0;
+	snprintf(stem, room, "%.*s*%s", (int)(at - name), name, at + strlen(width->word));
+	return width->rank;
+}
+
+/* Objects that a table could hold: functions, and records of them, with an extension in their name. */
+static void variant_look(const struct ast_unit *unit, const struct ast_node *node, struct pattern_sink *sink)
+{
+	char stem[128];
+	bool function = node->kind == AST_FUNCTION && node->is_definition;
+	bool record = node->kind == AST_VAR && node->init && node->type && node->type->kind == TYPE_RECORD;
+	if ((function || record) && node->name && node->range.in_tree && variant_rank(node->name, stem, sizeof stem))
+		fact_add(sink, unit, &pattern_p05, "variant", node->name, &node->range, node->name);
+}
+
+/* ---- loops that are vector code for the baseline ------------------------------------------------------------------- */
+
+/* What a vector instruction does with two numbers. */
+static bool is_vector_operator(enum ast_op op)
+{
+	return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_AND || op == OP_OR || op == OP_XOR || op == OP_SHL || op == OP_SHR;
+}
+
+struct work {
+	const struct loop *loop;
+	const struct ast_node *index;
+	unsigned operations; /* on elements */
+	bool elements, other;
+};
+
+static bool is_integer(const struct ast_type *type)
+{
+	return type && (type->kind == TYPE_INT || type->kind == TYPE_CHAR) && type->size > 0 && type->size <= 8;
+}
+
+/* p[i] through a pointer that stays, with elements that are integers. */
+static bool is_element(const struct work *work, struct ast_node *node)
+{
+	struct ast_node *base = ast_strip_casts(child_of(node, 0)), *index = ast_strip_casts(child_of(node, 1));
+	return node->kind == AST_SUBSCRIPT && is_integer(node->type) && base && base->kind == AST_REF && base->decl &&
+	       base->decl->kind == AST_PARAM && loop_keeps(work->loop, base) && index && index->kind == AST_REF &&
+	       index->decl == work->index;
+}
+
+/* An expression of elements and of values that stay: everything else is `other`. */
+static void work_take(struct work *work, struct ast_node *node)
+{
+	long long value;
+	node = ast_strip_casts(node);
+	if (!node || work->other)
+		return;
+	if (is_element(work, node)) {
+		work->elements = true;
+	} else if (node->kind == AST_BINARY && is_vector_operator(node->op)) {
+		work->operations++;
+		work_take(work, child_of(node, 0));
+		work_take(work, child_of(node, 1));
+	} else if (node->kind == AST_UNARY && (node->op == OP_NOT || node->op == OP_MINUS)) {
+		work->operations++;
+		work_take(work, child_of(node, 0));
+	} else if (!node_constant(node, &value) && !(node->kind == AST_REF && is_integer(node->type) && loop_keeps(work->loop, node))) {
+		work->other = true;
+	}
+}
+
+/* `to[i] = …`, `to[i] ^= …`, `sum += …` with nothing of a step before in it. */
+static void statement_take(struct work *work, struct ast_node *statement)
+{
+	struct ast_node *node = ast_strip(statement), *left = node ? ast_strip_casts(child_of(node, 0)) : NULL;
+	bool compound = node && node->kind == AST_COMPOUND_ASSIGN;
+	if (!left || (!compound && node->kind != AST_ASSIGN) || (compound && !is_vector_operator(node->op))) {
+		work->other = true;
+		return;
+	}
+	bool sum = compound && left->kind == AST_REF && !left->is_global && is_integer(left->type) &&
+	           (node->op == OP_ADD || node->op == OP_XOR || node->op == OP_OR || node->op == OP_AND);
+	if (!sum && !is_element(work, left))
+		work->other = true;
+	work->elements |= compound && !sum; /* what stands there is read */
+	work->operations += compound;
+	work_take(work, child_of(node, 1));
+}
+
+struct hot_look {
+	const struct ast_unit *unit;
+	struct pattern_sink *sink;
+};
+
+/* The only loop of a function, over any number of elements. */
+static void hot_loop(struct loop *loop, void *context)
+{
+	struct hot_look *look = context;
+	struct ast_node *condition = ast_strip_casts(loop->node->condition);
+	struct ast_node *counter = ast_strip_casts(child_of(condition, 0)), *limit = ast_strip_casts(child_of(condition, 1));
+	struct ast_node *body = loop->node->body, *step = loop->node->increment;
+	if (loop->node->kind != AST_FOR || loop->calls.count || loop->has_barrier || loop->has_inner_loop || loop->has_branch || !body ||
+	    !condition || condition->kind != AST_BINARY || condition->op != OP_LT || !counter || counter->kind != AST_REF || !limit ||
+	    limit->kind != AST_REF || limit->has_value || !loop_keeps(loop, limit) || !step || !node_is_increment(step) ||
+	    !path_equal(child_of(step, 0), counter))
+		return;
+	struct work work = {.loop = loop, .index = counter->decl};
+	if (body->kind != AST_COMPOUND)
+		statement_take(&work, body);
+	for (size_t i = 0; body->kind == AST_COMPOUND && i < body->children.count; i++)
+		statement_take(&work, body->children.at[i]);
+	if (work.other || !work.elements || !work.operations || !takes_clones(look->unit, loop->function))
+		return;
+	struct fact *fact = fact_add(look->sink, look->unit, &pattern_p05, "hot", "", &loop->node->range, loop->function->name);
+	fact->offset = loop->function->range.offset;
+}
+
+/* The plain one of several implementations, or what must take the same time for all data. */
+static bool is_plain_variant(const char *name)
+{
+	static const char *const words[] = {"generic", "scalar", "plain", "portable", "fallback", "ref", "reference", "basic", "ct",
+	                                    "init", "test", "time", "timing", "constant", "secure", "verify", "memzero", "cleanse",
+	                                    "consttime", NULL};
+	for (size_t i = 0; name && words[i]; i++)
+		if (name_has_word(name, words[i]))
+			return true;
+	return name_has_extension(name);
+}
+
+static void hot_loops_look(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink)
+{
+	struct hot_look look = {unit, sink};
+	struct arena arena;
+	if (command->guessed || names_processor(command) || command_has_isa(command, ISA_AVX2) || !command_vectorises(command) ||
+	    command_flag(command, "-D__KERNEL__", NULL, false))
+		return;
+	arena_init(&arena);
+	loops_visit(unit, &arena, hot_loop, &look);
+	arena_release(&arena);
+}
+
 static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink)
 {
 	branches_look(unit, command, sink);
@@ -473,6 +642,7 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 		struct ast_node *node = unit->top.at[i];
 		if (node->kind == AST_VAR)
 			table_look(unit, node, sink);
+		variant_look(unit, node, sink);
 		if (node->kind != AST_FUNCTION || !node->is_definition || !node->range.in_tree)
 			continue;
 		asking.function = node;
@@ -484,6 +654,7 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 		if (target)
 			fact_add(sink, unit, &pattern_p05, "target", target, &node->range, node->name);
 	}
+	hot_loops_look(unit, command, sink);
 	size_t size = 0;
 	const char *text = ast_file_text(unit, unit->main_file, &size);
 	if (asking.asks || (text && (memmem(text, size, "target_clones", 13) || memmem(text, size, "ifunc", 5))))
@@ -663,6 +834,81 @@ static void ifs_report(struct whole *whole, size_t from)
 	}
 }
 
+/* The widest of a table's own variants with this stem; 0: none. */
+static unsigned table_rank(const char *names, const char *stem)
+{
+	unsigned widest = 0;
+	char name[128], own[128];
+	for (const char *at = names; *at; at += strspn(at, ", ")) {
+		size_t size = strcspn(at, ", ");
+		snprintf(name, sizeof name, "%.*s", (int)size, at);
+		at += size;
+		unsigned rank = variant_rank(name, own, sizeof own);
+		if (rank > widest && strcmp(own, stem) == 0)
+			widest = rank;
+	}
+	return widest;
+}
+
+static bool is_named_in_a_table(const struct project_view *view, const char *name)
+{
+	EACH_FACT(view, fact, "table text")
+		if (strstr(fact->value, name))
+			return true;
+	return false;
+}
+
+/* A variant that is wider than all that the table of its like holds, and is in no table. */
+static void lacking_report(struct whole *whole, size_t from)
+{
+	struct arena *arena = whole->sink->arena;
+	EACH_FACT(whole->view, fact, "variant") {
+		char stem[128];
+		unsigned rank = variant_rank(fact->value, stem, sizeof stem);
+		if (!fact->file || is_reported(whole->sink, from, fact->file, fact->line) || is_named_in_a_table(whole->view, fact->value))
+			continue;
+		for (size_t i = 0; i < whole->view->unit_count; i++) {
+			const struct fact_list *facts = &whole->view->units[i].facts;
+			for (size_t k = 0; k < facts->count; k++) {
+				const struct fact *table = &facts->at[k];
+				unsigned widest = strcmp(table->name, "table") == 0 ? table_rank(table->value, stem) : 0;
+				if (!widest || widest >= rank || is_reported(whole->sink, from, fact->file, fact->line))
+					continue;
+				struct finding *finding = finding_new_at(
+				    whole->sink, &pattern_p05, fact->file, fact->line, fact->column, fact->symbol, SEVERITY_MEDIUM,
+				    arena_printf(arena, "`%s` is in no table, while `%s` chooses among narrower ones of its kind", fact->value,
+				                 table->symbol ? table->symbol : "…"));
+				finding->evidence = arena_printf(arena, "the table at %s:%u holds %s; advice: add it there, with its question to the "
+				                                 "processor", table->file ? table->file : "?", table->line, table->value);
+			}
+		}
+	}
+}
+
+static bool function_is_reported(const struct pattern_sink *sink, size_t from, const char *file, const char *symbol)
+{
+	for (size_t i = from; i < sink->findings.count; i++)
+		if (text_equal(sink->findings.at[i]->file, file) && text_equal(sink->findings.at[i]->symbol, symbol))
+			return true;
+	return false;
+}
+
+static void hot_report(struct whole *whole, size_t from)
+{
+	EACH_FACT(whole->view, fact, "hot") {
+		if (!fact->file || is_plain_variant(fact->symbol) || file_chooses(whole->view, fact->file) ||
+		    function_is_reported(whole->sink, from, fact->file, fact->symbol))
+			continue;
+		struct finding *finding =
+		    finding_new_at(whole->sink, &pattern_p05, fact->file, fact->line, fact->column, fact->symbol, SEVERITY_LOW,
+		                   "the loop becomes vector code for the baseline: 16 bytes at a time, also where the processor takes 32");
+		finding->claim = "at most 2 times, where the data are in cache and the loop is long; nothing where memory is the limit";
+		finding->evidence = "the command names no processor and no extension, and the optimiser turns such loops into vector code";
+		finding->contract = "the platform has ifunc (glibc, not musl or a static start-up)";
+		finding_edit(whole->sink, finding, fact->offset, 0, "__attribute__((target_clones(\"avx2\", \"default\")))\n");
+	}
+}
+
 static void detect_project(const struct project_view *view, struct pattern_sink *sink)
 {
 	struct whole whole = {.view = view, .sink = sink};
@@ -676,6 +922,8 @@ static void detect_project(const struct project_view *view, struct pattern_sink 
 			guard_new(&whole, fact, arena_printf(sink->arena, "%s() chooses the implementation by what the processor has",
 			                                     fact->symbol ? fact->symbol : "a function"));
 	dead_report(&whole, from);
+	lacking_report(&whole, from);
+	hot_report(&whole, from);
 	target_report(&whole, from);
 }
 
@@ -1129,4 +1377,245 @@ const char *assertion(int i)
 {
 	return assertions[i];
 }
+#endif
+
+#if 0 /* assay example: also vector code for the baseline */
+// flags: -O3
+#include <assay/bench.h>
+#include <stdlib.h>
+
+struct state {
+	uint32_t *values, total;
+	size_t count;
+};
+
+static void blend(uint32_t *to, const uint32_t *from, uint32_t share, size_t count)
+{
+	for (size_t i = 0; i < count; i++) // finds
+		to[i] = to[i] * share + (from[i] >> 3);
+}
+
+uint32_t sum_of(const uint32_t *values, size_t count)
+{
+	uint32_t sum = 0;
+	for (size_t i = 0; i < count; i++) { // finds
+		sum += values[i] ^ 0x55;
+	}
+	return sum;
+}
+
+static void *setup(struct assay_bench *b)
+{
+	struct state *s = calloc(1, sizeof *s);
+	s->count = assay_param_u64(b, "count", 2048);
+	s->values = malloc(s->count * 2 * sizeof *s->values);
+	assay_fill_random(b, s->values, s->count * 2 * sizeof *s->values);
+	return s;
+}
+
+static void run(void *state, uint64_t iterations)
+{
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++) {
+		blend(s->values, s->values + s->count, 3, s->count);
+		s->total = sum_of(s->values, s->count);
+		assay_keep(s);
+	}
+}
+
+static void output(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	uint32_t total = sum_of(s->values, s->count);
+	assay_output(b, "total", &total, sizeof total);
+}
+
+static void edges(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	for (size_t count = 0; count < 20; count++) {
+		blend(s->values, s->values + 1, 5, count);
+		uint32_t total = sum_of(s->values, count);
+		assay_output(b, "total of a few", &total, sizeof total);
+	}
+}
+
+const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+#endif
+
+#if 0 /* assay example: also vector code for the baseline fixed */
+// flags: -O3
+#include <assay/bench.h>
+#include <stdlib.h>
+
+struct state {
+	uint32_t *values, total;
+	size_t count;
+};
+
+__attribute__((target_clones("avx2", "default")))
+static void blend(uint32_t *to, const uint32_t *from, uint32_t share, size_t count)
+{
+	for (size_t i = 0; i < count; i++) // finds
+		to[i] = to[i] * share + (from[i] >> 3);
+}
+
+__attribute__((target_clones("avx2", "default")))
+uint32_t sum_of(const uint32_t *values, size_t count)
+{
+	uint32_t sum = 0;
+	for (size_t i = 0; i < count; i++) { // finds
+		sum += values[i] ^ 0x55;
+	}
+	return sum;
+}
+
+static void *setup(struct assay_bench *b)
+{
+	struct state *s = calloc(1, sizeof *s);
+	s->count = assay_param_u64(b, "count", 2048);
+	s->values = malloc(s->count * 2 * sizeof *s->values);
+	assay_fill_random(b, s->values, s->count * 2 * sizeof *s->values);
+	return s;
+}
+
+static void run(void *state, uint64_t iterations)
+{
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++) {
+		blend(s->values, s->values + s->count, 3, s->count);
+		s->total = sum_of(s->values, s->count);
+		assay_keep(s);
+	}
+}
+
+static void output(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	uint32_t total = sum_of(s->values, s->count);
+	assay_output(b, "total", &total, sizeof total);
+}
+
+static void edges(void *state, struct assay_bench *b)
+{
+	struct state *s = state;
+	for (size_t count = 0; count < 20; count++) {
+		blend(s->values, s->values + 1, 5, count);
+		uint32_t total = sum_of(s->values, count);
+		assay_output(b, "total of a few", &total, sizeof total);
+	}
+}
+
+const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+#endif
+
+#if 0 /* assay example: lookalike the same, built for a processor that has it */
+// flags: -O3 -march=native
+#include <stddef.h>
+#include <stdint.h>
+void mask(uint32_t *to, uint32_t mask, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] ^= mask;
+}
+#endif
+
+#if 0 /* assay example: lookalike the same where the optimiser makes no vector code of it */
+// flags: -O2
+#include <stddef.h>
+#include <stdint.h>
+void mask(uint32_t *to, uint32_t mask, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] ^= mask;
+}
+#endif
+
+#if 0 /* assay example: lookalike loops that are no vector code, or are a helper's */
+// flags: -O3
+#include <stddef.h>
+#include <stdint.h>
+uint32_t hash(const uint8_t *bytes, size_t count)
+{
+	uint32_t hash = 5381;
+	for (size_t i = 0; i < count; i++)
+		hash = hash * 33 + bytes[i];
+	return hash;
+}
+static inline void small(uint32_t *to, uint32_t mask, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] ^= mask;
+}
+void fixed(uint32_t *to, uint32_t mask)
+{
+	for (size_t i = 0; i < 16; i++)
+		to[i] ^= mask;
+	small(to, mask, 3);
+}
+void copy(uint32_t *to, const uint32_t *from, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] = from[i];
+}
+void scatter(uint32_t *to, const uint32_t *from, const uint32_t *places, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[places[i]] += from[i];
+}
+void mask_generic(uint32_t *to, uint32_t mask, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] ^= mask;
+}
+int equal_in_constant_time(const char *a, const char *b, size_t count)
+{
+	int different = 0;
+	for (size_t i = 0; i < count; i++)
+		different |= a[i] ^ b[i];
+	return !different;
+}
+#endif
+
+#if 0 /* assay example: also a table that lacks the widest variant */
+struct ops {
+	void (*run)(int *);
+	int (*usable)(void);
+};
+static void plain_run(int *x)
+{
+	*x += 1;
+}
+static int usable(void)
+{
+	return 1;
+}
+const struct ops sum_generic_ops = {plain_run, usable};
+const struct ops sum_sse2_ops = {plain_run, usable};
+const struct ops sum_avx2_ops = {plain_run, usable};
+const struct ops sum_avx512f_ops = {plain_run, usable}; // finds
+const struct ops mul_avx512f_ops = {plain_run, usable}; /* of another kind */
+const struct ops *const implementations[] = {&sum_generic_ops, &sum_sse2_ops, &sum_avx2_ops};
+#endif
+
+#if 0 /* assay example: lookalike a table that holds the widest, where the build has it */
+struct ops {
+	void (*run)(int *);
+};
+static void plain_run(int *x)
+{
+	*x += 1;
+}
+const struct ops sum_generic_ops = {plain_run};
+const struct ops sum_sse2_ops = {plain_run};
+const struct ops sum_avx2_ops = {plain_run};
+const struct ops sum_avx512f_ops = {plain_run};
+const struct ops *const implementations[] = {
+	&sum_generic_ops,
+	&sum_sse2_ops,
+	&sum_avx2_ops,
+#ifdef HAVE_AVX512F
+	&sum_avx512f_ops,
+#endif
+};
 #endif

@@ -137,6 +137,86 @@ static void a_switch_is_reported_with_its_units(void **state)
 	assert_int_equal(session.run.findings.count, 0);
 }
 
+static void a_qualifier_taken_by_commands_is_one_finding(void **state)
+{
+	(void)state;
+	put("a.c", "int first;\n");
+	put("b.c", "void f(int *restrict p, int n)\n{\n\tfor (int i = 0; i < n; i++)\n\t\tp[i]++;\n}\n");
+	put("c.c", "void g(int *restrict p);\n");
+	database((const char *const[]){"a.c", "-O2 -Drestrict=", "b.c", "-O2 -Drestrict=", "c.c", "-O2 -Drestrict=", NULL});
+	run("P02");
+	assert_int_equal(session.run.findings.count, 1);
+	const struct finding *finding = finding_at("b.c", 1);
+	assert_non_null(finding);
+	assert_int_equal(finding->severity, SEVERITY_MEDIUM);
+	assert_non_null(strstr(finding->evidence, "-Drestrict= in 3 commands, 2 expansions"));
+	database((const char *const[]){"a.c", "-O2 -Drestrict=", "b.c", "-O2", "c.c", "-O2", NULL});
+	run("P02");
+	assert_int_equal(session.run.findings.count, 1);
+	assert_non_null(finding = finding_at("a.c", 1));
+	assert_int_equal(finding->severity, SEVERITY_LOW);
+}
+
+static void a_table_lacks_what_another_file_has(void **state)
+{
+	(void)state;
+	const char *table = "extern void sum_sse2(void), sum_avx2(void), sum_avx512f(void);\nvoid sum_plain(void) {}\n"
+	                    "void (*const sums[])(void) = {sum_plain, sum_sse2, sum_avx2};\n";
+	put("table.c", table);
+	put("sse2.c", "void sum_sse2(void) {}\n");
+	put("avx2.c", "void sum_avx2(void) {}\n");
+	put("avx512.c", "void sum_avx512f(void) {}\nvoid product_avx512f(void) {}\n");
+	const char *const pairs[] = {"table.c", "-O2", "sse2.c", "-O2", "avx2.c", "-O2", "avx512.c", "-O2", NULL};
+	database(pairs);
+	run("P05");
+	assert_int_equal(session.run.findings.count, 1);
+	const struct finding *finding = finding_at("avx512.c", 1);
+	assert_non_null(finding);
+	assert_non_null(strstr(finding->evidence, "table.c:3 holds sum_sse2, sum_avx2"));
+	put("table.c", "extern void sum_sse2(void), sum_avx512f(void);\nvoid sum_plain(void) {}\n"
+	               "void (*const sums[])(void) = {sum_plain, sum_sse2, sum_avx512f};\n");
+	run("P05");
+	assert_null(finding_at("avx512.c", 1));
+}
+
+static void clones_are_for_the_baseline_only(void **state)
+{
+	(void)state;
+	put("mask.c", "void mask(unsigned *to, unsigned mask, unsigned long n)\n{\n\tfor (unsigned long i = 0; i < n; i++)\n"
+	              "\t\tto[i] ^= mask;\n}\n");
+	database((const char *const[]){"mask.c", "-O3", NULL});
+	run("P05");
+	assert_int_equal(session.run.findings.count, 1);
+	assert_non_null(finding_at("mask.c", 3));
+	database((const char *const[]){"mask.c", "-O3 -march=native", NULL});
+	run("P05");
+	assert_int_equal(session.run.findings.count, 0);
+	database((const char *const[]){"mask.c", "-O3 -mavx2", NULL});
+	run("P05");
+	assert_int_equal(session.run.findings.count, 0);
+}
+
+static void a_popcount_depends_on_the_command(void **state)
+{
+	(void)state;
+	put("bits.c", "int bits(unsigned long w)\n{\n\tint n = 0;\n\twhile (w) {\n\t\tw &= w - 1;\n\t\tn++;\n\t}\n\treturn n;\n}\n");
+	const char *const with[] = {"-O2 -mpopcnt", "-O2 -march=native", "-O2 -march=x86-64-v2", "-O2 -mavx2"};
+	const char *const without[] = {"-O2", "-O2 -march=core2", "-O2 -march=x86-64-v3 -mno-popcnt", "-O2 -msse4.1"};
+	for (size_t i = 0; i < 4; i++) {
+		const struct finding *finding;
+		database((const char *const[]){"bits.c", with[i], NULL});
+		run("P12");
+		assert_non_null(finding = finding_at("bits.c", 4));
+		assert_int_equal(finding->severity, SEVERITY_LOW);
+		assert_non_null(strstr(finding->claim, "nothing with gcc 12"));
+		database((const char *const[]){"bits.c", without[i], NULL});
+		run("P12");
+		assert_non_null(finding = finding_at("bits.c", 4));
+		assert_int_equal(finding->severity, SEVERITY_MEDIUM);
+		assert_non_null(strstr(finding->evidence, "__popcountdi2"));
+	}
+}
+
 static void flags_are_counted(void **state)
 {
 	(void)state;
@@ -294,6 +374,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(a_switch_in_a_template_is_low),
 	    TEST(a_switch_is_reported_with_its_units),
+	    TEST(a_qualifier_taken_by_commands_is_one_finding),
+	    TEST(a_table_lacks_what_another_file_has),
+	    TEST(clones_are_for_the_baseline_only),
+	    TEST(a_popcount_depends_on_the_command),
 	    TEST(flags_are_counted),
 	    TEST(sources_that_nothing_compiles),
 	    TEST(a_branch_that_another_unit_takes_is_alive),
