@@ -46,11 +46,11 @@ static void first_decision_stops(void **state)
 		size_t used;
 		double low, high;
 		assert_int_equal(replay_assay(&pairs, 0.01, 0.01, &used, &low, &high), table[i].claim);
-		/* 19 blocks are the least that decide at 1 %. */
-		assert_int_equal(used, table[i].claim == CLAIM_NONE ? 180 : 57);
+		/* 12 blocks are the least that decide at 1 %. */
+		assert_int_equal(used, table[i].claim == CLAIM_NONE ? 180 : 36);
 		assert_true(low <= high && isfinite(low) && isfinite(high));
 	}
-	struct pair_list few = pairs_made(&arena, 18, slower, 3);
+	struct pair_list few = pairs_made(&arena, 11, slower, 3);
 	size_t used;
 	double low, high;
 	assert_int_equal(replay_assay(&few, 0.01, 0.01, &used, &low, &high), CLAIM_NONE);
@@ -106,7 +106,7 @@ static void file_round_trip(void **state)
 		assert_int_equal(replayed.rules[rule].claim, CLAIM_SLOWER);
 	}
 	assert_true(fabs(replayed.rules[RULE_HYPERFINE].wall_s - 2 * 0.132) < 1e-9);
-	assert_true(fabs(replayed.rules[RULE_ASSAY].wall_s - 0.114) < 1e-9); /* the stamp of the 57th pair */
+	assert_true(fabs(replayed.rules[RULE_ASSAY].wall_s - 0.072) < 1e-9); /* the stamp of the 36th pair */
 	assert_true(replayed.hyperfine_prefix[0].present); /* 10 runs */
 	assert_false(replayed.hyperfine_prefix[1].present); /* 15 runs */
 	/* A file that was cut short is told apart. */

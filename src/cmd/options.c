@@ -71,7 +71,7 @@ static const struct option_spec specs[] = {
 	{OPT_ALPHA, 0, "alpha", "PERCENT", MEASURING, "the accepted chance of a wrong verdict in all trials of a hypothesis together (default: 1%)", NULL},
 	{OPT_BUDGET, 0, "budget", "TIME", MEASURING, "time for measuring one trial: 500ms, 60s, 2m (default: 20s; of `prove`: 1s)", NULL},
 	{OPT_LAYOUTS, 0, "layouts", "N", MEASURING, "over at least N layouts of the programs (order and offsets of their code and data are "
-	 "drawn anew for every block) instead of as built; 8 to 16 are advised; at 1% a verdict takes 19 (default: 1, as built)", NULL},
+	 "drawn anew for every block) instead of as built; 8 to 16 are advised; at 1% a verdict takes 12 (default: 1, as built)", NULL},
 	{OPT_EVENTS, 0, "events", "NAME[,NAME]", MEASURING, "to be counted besides, by libpfm4's names, as in L2_RQSTS:MISS or PAGE-FAULTS; "
 	 "they explain and never decide", NULL},
 	{OPT_SEED, 0, "seed", "N", MEASURING, "repeats the coin flips of a run (default: fresh, and printed)", NULL},

@@ -131,7 +131,7 @@ static size_t count_beyond(const double *values, size_t count, double bound)
  * distance within which 8 of 10 of the control lie, as a binomial count does once in 1000 (many layouts differ a little);
  * or so many lie beyond all of the control's as n of both, drawn alike, do once in 1000 (some layouts differ a lot; the
  * precedence test, Nelson 1963). The control's 8 of 10 is an estimate, so noise alone passes in 1 to 2 of 100 (simulated
- * for 19 to 60 layouts, normal, and t with 3 degrees of freedom). */
+ * for 12 to 60 layouts, normal, and t with 3 degrees of freedom). */
 static bool spread_sensitive(const struct spread *spread, const double *distances, const struct control *control,
                              double margin)
 {

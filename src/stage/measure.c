@@ -33,7 +33,7 @@ enum {
 	CALIBRATION_TRIES = 4,
 	PAIRS_PER_BLOCK_MAX = 199,
 	BLOCKS_SPARE = 10,  /* that the rest of a budget is divided among when more than enough have been taken */
-	BLOCKS_WANTED = 30, /* that fit the budget, if pairs per block can make it so: 19 are the least that decide at 1 % */
+	BLOCKS_WANTED = 30, /* that fit the budget, if pairs per block can make it so: 12 are the least that decide at 1 % */
 };
 
 static const uint64_t DEFAULT_TARGET_NS = 200000;

@@ -211,7 +211,7 @@ static void every_pair_is_a_block(void **state)
 	struct measurement m = measured(f, "echo x=100", "echo x=125", METRIC_HIGHER, 60);
 	assert_int_equal(m.stop, STOP_DECIDED);
 	assert_int_equal(m.blocks, m.pairs.count);
-	assert_int_equal(m.blocks, 19); /* the least that decide at 1 %, and the printed numbers never vary */
+	assert_int_equal(m.blocks, 12); /* the least that decide at 1 %, and the printed numbers never vary */
 	size_t first = 0;
 	for (size_t i = 0; i < m.pairs.count; i++) {
 		const struct pair *pair = &m.pairs.at[i];

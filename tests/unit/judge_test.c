@@ -120,7 +120,7 @@ static void inconclusive_says_what_it_excludes_and_needs(void **state)
 	trial = judged(session, &measurement, 0.001);
 	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
 	assert_true(isinf(trial.effect.low) && isinf(trial.effect.high));
-	HAS(trial.evidence, "19 blocks are the least that decide");
+	HAS(trial.evidence, "12 blocks are the least that decide");
 
 	measurement = samples(session, 0, 0, 0);
 	measurement.stop = STOP_INTERRUPTED;
@@ -209,12 +209,12 @@ static void control_is_quiet_or_not(void **state)
 	judge_control(session, &measurement, &control);
 	assert_true(control.done && !control.quiet);
 	HAS(control.text, "can't judge");
-	/* 15 blocks bound nothing at this alpha, however much they differ. */
-	measurement = samples(session, 15, 0.02, 0.001);
+	/* 11 blocks bound nothing at this alpha, however much they differ. */
+	measurement = samples(session, 11, 0.02, 0.001);
 	judge_control(session, &measurement, &control);
 	assert_true(control.done && !control.quiet);
 	HAS(control.text, "too few blocks");
-	HAS(control.text, "19 are the least");
+	HAS(control.text, "12 are the least");
 	HAS(control.text, "give a larger --budget");
 	struct measurement clear = samples(session, 30, -0.05, 0.003);
 	struct trial trial = {0};
@@ -472,7 +472,7 @@ static void holm_decides_what_the_interval_leaves_open(void **state)
 
 	/* "Faster" that the others' number makes too likely by chance is taken back: here alpha was not divided. */
 	session->run.trials.count = 0;
-	struct trial *weak = gated(session, &h, 20, 20, 0, 0.01);
+	struct trial *weak = gated(session, &h, 13, 13, 0, 0.01);
 	assert_int_equal(weak->verdict, VERDICT_FASTER);
 	for (int i = 0; i < 9; i++)
 		gated(session, &h, 40, 20, 0.03, 0.01);
