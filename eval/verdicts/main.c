@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "usage: eval_verdicts record DIR [--workload alu,cache,lz] [--effects 0,0.2,0.5,1,2,5 | --layouts 16] [--trials N]\n"
-    "                                [--load none|one|twice] [--seconds S] [--samples-every N]\n"
+    "usage: eval_verdicts record DIR [--workload alu,l3,lz] [--effects 0,0.2,0.5,1,2,5 | --layouts 16] [--trials N]\n"
+    "                                [--kind built|layouts|command|truth] [--load none|one|twice] [--seconds S] [--samples-every N]\n"
     "                                [--commands-every N] [--hyperfine N] [--cc gcc] [--seed N]\n"
     "       eval_verdicts overhead DIR [--seconds S] [--cc gcc] [--seed N]\n"
     "       eval_verdicts judge DIR [-o FILE]\n";
@@ -57,24 +57,37 @@ static enum status effects_parse(struct arena *arena, const char *text, struct r
 	return ST_OK;
 }
 
+static enum status kind_parse(const char *text, enum recording_kind *ret_kind, struct err *err)
+{
+	static const char *const names[KINDS] = {
+	    [KIND_BUILT] = "built", [KIND_LAYOUTS] = "layouts", [KIND_COMMAND] = "command", [KIND_TRUTH] = "truth"};
+	for (int kind = 0; kind < KINDS; kind++)
+		if (strcmp(text, names[kind]) == 0) {
+			*ret_kind = (enum recording_kind)kind;
+			return ST_OK;
+		}
+	return err_set(err, ST_USAGE, "--kind is built, layouts, command or truth, not \"%s\"", text);
+}
+
 static enum status workloads_parse(struct arena *arena, const char *text, struct record_options *options, struct err *err)
 {
 	char *rest = arena_strdup(arena, text), *word;
 	options->workloads.count = 0;
 	while ((word = strsep(&rest, ","))) {
-		const char *path = arena_printf(arena, "%s/eval/engine/bench/%s.c", ASSAY_SOURCE_DIR, word);
+		const char *path = arena_printf(arena, "%s/eval/verdicts/bench/%s.c", ASSAY_SOURCE_DIR, word);
 		if (!*word || strlen(word) > 15 || access(path, R_OK) != 0)
-			return err_set(err, ST_USAGE, "--workload: there is no eval/engine/bench/%s.c", word);
+			return err_set(err, ST_USAGE, "--workload: there is no eval/verdicts/bench/%s.c", word);
 		list_push(arena, &options->workloads, (const char *)word);
 	}
 	return ST_OK;
 }
 
-enum { OPTION_WORKLOAD = 256, OPTION_EFFECTS, OPTION_LAYOUTS, OPTION_TRIALS, OPTION_LOAD, OPTION_SECONDS, OPTION_SAMPLES,
+enum { OPTION_WORKLOAD = 256, OPTION_KIND, OPTION_EFFECTS, OPTION_LAYOUTS, OPTION_TRIALS, OPTION_LOAD, OPTION_SECONDS, OPTION_SAMPLES,
        OPTION_COMMANDS, OPTION_HYPERFINE, OPTION_CC, OPTION_SEED };
 
 static const struct option long_options[] = {
     {"workload", required_argument, NULL, OPTION_WORKLOAD}, {"effects", required_argument, NULL, OPTION_EFFECTS},
+    {"kind", required_argument, NULL, OPTION_KIND},
     {"layouts", required_argument, NULL, OPTION_LAYOUTS},   {"trials", required_argument, NULL, OPTION_TRIALS},
     {"load", required_argument, NULL, OPTION_LOAD},         {"seconds", required_argument, NULL, OPTION_SECONDS},
     {"samples-every", required_argument, NULL, OPTION_SAMPLES},
@@ -92,6 +105,8 @@ static enum status option_take(struct arena *arena, int option, const char *valu
 	switch (option) {
 	case OPTION_WORKLOAD:
 		return workloads_parse(arena, value, options, err);
+	case OPTION_KIND:
+		return kind_parse(value, &options->kind, err);
 	case OPTION_EFFECTS:
 		return effects_parse(arena, value, options, err);
 	case OPTION_LAYOUTS:
@@ -162,7 +177,7 @@ static enum status command_run(struct session *session, int argc, char **argv, s
 	static const double effects[] = {0, 0.2, 0.5, 1, 2, 5};
 	for (; options.effect_count < sizeof effects / sizeof *effects; options.effect_count++)
 		options.effects[options.effect_count] = effects[options.effect_count];
-	enum status status = workloads_parse(arena, "alu,cache,lz", &options, err);
+	enum status status = workloads_parse(arena, "alu,l3,lz", &options, err);
 	struct string_list words = {0};
 	list_push(arena, &words, "eval_verdicts");
 	for (int i = 1; i < argc; i++)

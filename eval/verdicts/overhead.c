@@ -48,7 +48,7 @@ static enum status workload_overhead(struct session *session, const char *cc, co
 	double outside_ns = 0, inside_ns = 0, unused = 0;
 	enum status status = ST_OK;
 	for (int i = 0; i < 2 && status == ST_OK; i++)
-		status = program_build(session, cc, workload, 0, 0, i == 1, &sides[i].program, err);
+		status = program_build(session, cc, workload, 0, i == 1, &sides[i], err);
 	/* One empty iteration between the stamps: the clock itself. */
 	if (status == ST_OK)
 		status = messages_time(session, sides[0].program, 1, &unused, &inside_ns, err);
@@ -92,7 +92,7 @@ static enum status workload_overhead(struct session *session, const char *cc, co
 enum status overhead_record(struct session *session, const char *dir, const char *cc, double seconds,
                             const char *command, struct err *err)
 {
-	static const char *const workloads[] = {"empty", "alu", "cache", "lz"};
+	static const char *const workloads[] = {"empty", "alu", "l3", "lz"};
 	json_t *list = json_array();
 	enum status status = folder_make(dir, err);
 	if (status == ST_OK)

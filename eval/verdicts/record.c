@@ -12,7 +12,9 @@
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
+#include <linux/magic.h>
 #include <stdlib.h>
+#include <sys/statfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,16 +23,16 @@ enum {
 	COMMANDS_MIN = 10, /* of each side, as hyperfine has it */
 	COMMANDS_MAX = 1000,
 	BUSY_MAX = 64,
-	PAD_MAX = 8192,
+	PAD_MAX = 4096,
 };
 
-static const double COMMAND_NS = 10e6, ANSWER_S = 20;
+static const double COMMAND_NS = 10e6, ANSWER_S = 20, BUDGET_S = 20; /* the last is the default of --budget */
 
 /* ---- programs ------------------------------------------------------------------------------------------------------- */
 
 enum status programs_open(struct session *session, const char *cc, struct err *err)
 {
-	session->project.tree = ASSAY_SOURCE_DIR "/eval/engine";
+	session->project.tree = ASSAY_SOURCE_DIR "/eval/verdicts";
 	enum status status = build_open(session, err);
 	struct proc_request request = {.cpu = -1, .timeout_s = 60, .directory = session->workdir};
 	struct proc_result result;
@@ -45,50 +47,57 @@ enum status programs_open(struct session *session, const char *cc, struct err *e
 	return status;
 }
 
-/* Bytes in front of the driver's code and of the runtime's, by the layout's number. */
-static enum status pads_write(struct session *session, int layout, const char *paths[2], struct err *err)
-{
-	struct rng rng;
-	rng_seed(&rng, (uint64_t)layout);
-	for (int i = 0; i < 2; i++) {
-		paths[i] = arena_printf(&session->arena, "pad%d-%02d.s", i, layout);
-		unsigned code = (unsigned)(rng_next(&rng) % PAD_MAX), data = (unsigned)(rng_next(&rng) % PAD_MAX);
-		const char *text = arena_printf(&session->arena, "\t.text\n\t.skip %u, 0x90\n\t.data\n\t.skip %u\n"
-		                                "\t.section .note.GNU-stack,\"\",@progbits\n", code, data);
-		enum status status = file_write(path_join(&session->arena, session->workdir, paths[i]), text, strlen(text), err);
-		if (status != ST_OK)
-			return status;
-	}
-	return ST_OK;
-}
-
-enum status program_build(struct session *session, const char *cc, const char *workload, double effect_percent,
-                          int layout, bool twin, const char **ret_path, struct err *err)
+static enum status object_build(struct session *session, const char *cc, const char *workload, int layout,
+                                const char *object, struct err *err)
 {
 	struct arena *arena = &session->arena;
-	const char *kind = layout > 0 ? arena_printf(arena, "L%06d", layout) : arena_printf(arena, "E%06.2f", effect_percent);
+	struct proc_request request = {.cpu = -1, .timeout_s = 60, .directory = session->workdir};
+	struct proc_result result;
+	struct rng rng;
+	rng_seed(&rng, (uint64_t)layout);
+	unsigned code = 16 + (unsigned)(rng_next(&rng) % PAD_MAX), data = 16 + (unsigned)(rng_next(&rng) % PAD_MAX);
+	const char *words[] = {cc, "-O2", "-std=gnu17", "-D_GNU_SOURCE", "-Iinclude", "-c",
+	                       arena_printf(arena, "%s/bench/%s.c", session->project.tree, workload), "-o", object,
+	                       layout > 0 ? arena_printf(arena, "-DPAD_CODE=%u", code) : NULL,
+	                       arena_printf(arena, "-DPAD_DATA=%u", data)};
+	for (size_t i = 0; i < sizeof words / sizeof *words && words[i]; i++)
+		list_push(arena, &request.argv, words[i]);
+	enum status status = proc_run(arena, &request, &result, err);
+	if (status == ST_OK && !proc_ok(&result))
+		status = err_set(err, ST_INPUT, "workload %s can't be built: %s: %s", workload,
+		                 proc_describe(arena, &request, &result), text_tail(arena, result.err, 5));
+	return status;
+}
+
+enum status program_build(struct session *session, const char *cc, const char *workload, int layout, bool twin,
+                          struct variant *ret_variant, struct err *err)
+{
+	struct arena *arena = &session->arena;
 	/* Equally long for both sides: the length of a program's name moves its stack. */
-	const char *name = arena_printf(arena, "%s-%s-%c", workload, kind, twin ? 'b' : 'a');
-	*ret_path = path_join(arena, session->workdir, name);
-	if (access(*ret_path, X_OK) == 0)
+	const char *name = arena_printf(arena, "%s-L%06d-%c", workload, layout > 0 ? layout : 0, twin ? 'b' : 'a');
+	const char *object = path_join(arena, session->workdir, arena_printf(arena, "%s-L%06d.o", workload, layout > 0 ? layout : 0));
+	struct link_recipe *link = &ret_variant->link;
+	*link = (struct link_recipe){.directory = session->workdir};
+	list_push(arena, &link->objects, object);
+	list_push(arena, &link->objects, path_join(arena, session->workdir, "runtime.o"));
+	list_push(arena, &link->argv, cc);
+	for (size_t i = 0; i < link->objects.count; i++)
+		list_push(arena, &link->argv, link->objects.at[i]);
+	ret_variant->program = path_join(arena, session->workdir, name);
+	if (access(ret_variant->program, X_OK) == 0)
 		return ST_OK;
-	const char *pads[2] = {NULL, NULL};
-	enum status status = layout > 0 ? pads_write(session, layout, pads, err) : ST_OK;
+	enum status status = object_build(session, cc, workload, layout, object, err);
 	if (status != ST_OK)
 		return status;
 	struct proc_request request = {.cpu = -1, .timeout_s = 60, .directory = session->workdir};
 	struct proc_result result;
-	const char *driver = arena_printf(arena, "%s/bench/%s.c", session->project.tree, workload);
-	bool runtime_first = layout > 0 && layout % 2;
-	const char *words[] = {cc, "-O2", "-std=gnu17", "-Iinclude", arena_printf(arena, "-DINJECT=%g", effect_percent),
-	                       pads[0], runtime_first ? "runtime.o" : driver, pads[1], runtime_first ? driver : "runtime.o",
-	                       "-o", name};
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (words[i])
-			list_push(arena, &request.argv, words[i]);
+	for (size_t i = 0; i < link->argv.count; i++)
+		list_push(arena, &request.argv, link->argv.at[i]);
+	list_push(arena, &request.argv, "-o");
+	list_push(arena, &request.argv, name);
 	status = proc_run(arena, &request, &result, err);
 	if (status == ST_OK && !proc_ok(&result))
-		status = err_set(err, ST_INPUT, "workload %s can't be built: %s: %s", workload,
+		status = err_set(err, ST_INPUT, "workload %s can't be linked: %s: %s", workload,
 		                 proc_describe(arena, &request, &result), text_tail(arena, result.err, 5));
 	return status;
 }
@@ -149,6 +158,8 @@ struct stamping {
 	struct arena *arena;
 	struct recording *recording;
 	double started;
+	const volatile sig_atomic_t *interrupted; /* by a signal */
+	volatile sig_atomic_t enough;
 };
 
 static enum status pair_stamp(void *context, const struct pair *pair, struct err *err)
@@ -156,38 +167,65 @@ static enum status pair_stamp(void *context, const struct pair *pair, struct err
 	(void)err;
 	struct stamping *stamping = context;
 	list_push(stamping->arena, &stamping->recording->pairs, *pair);
-	list_push(stamping->arena, &stamping->recording->stamps, proc_now() - stamping->started);
+	double elapsed = proc_now() - stamping->started;
+	list_push(stamping->arena, &stamping->recording->stamps, elapsed);
+	stamping->enough = *stamping->interrupted || elapsed >= stamping->recording->seconds;
 	return ST_OK;
 }
 
 static enum status interleaved_record(struct session *session, const struct variant sides[2],
                                       struct recording *recording, struct err *err)
 {
-	/* An alpha at which nothing is ever decided: every recording has the same length, and judging comes later. */
-	struct plan plan = {.seed = recording->seed, .alpha = 1e-300, .margin = 0.01, .budget_s = recording->seconds,
-	                    .cpu = CPU_CHOOSE};
-	struct stamping stamping = {&session->arena, recording, proc_now()};
+	/* An alpha at which nothing is ever decided: every recording has the same length, and judging comes later. The budget is
+	 * that of assay's users, who set the number of pairs in a block by it; the recording ends sooner. */
+	struct plan plan = {.seed = recording->seed, .alpha = 1e-300, .margin = 0.01, .budget_s = BUDGET_S,
+	                    .layouts = recording->kind == KIND_LAYOUTS ? 2 : 0, .cpu = CPU_CHOOSE};
+	const char *why;
+	if (recording->kind == KIND_COMMAND) {
+		enum status status = measure_metric(session, &sides[0], ANSWER_S, &plan.metric, &why, err);
+		if (status != ST_OK)
+			return status;
+	}
+	struct stamping stamping = {.arena = &session->arena, .recording = recording, .started = proc_now(),
+	                            .interrupted = session->interrupted};
 	struct sample_sink sink = {pair_stamp, &stamping};
 	struct measurement measurement;
+	const volatile sig_atomic_t *interrupted = session->interrupted;
+	session->interrupted = &stamping.enough;
 	enum status status = measure(session, &sides[0], &sides[1], NULL, &plan, &sink, &measurement, err);
 	recording->interleaved_s = proc_now() - stamping.started;
+	session->interrupted = interrupted;
 	if (status != ST_OK)
 		return status;
 	recording->iterations = measurement.iterations;
-	recording->stop = (uint32_t)measurement.stop;
+	recording->stop = (uint32_t)(measurement.stop == STOP_INTERRUPTED ? STOP_BUDGET : measurement.stop);
 	/* Nothing is wrong with these programs: a failure is one of the engine's, and is counted as such. */
 	if (measurement.stop == STOP_FAILED)
 		fprintf(stderr, "%s: %s\n", recording_name(&session->arena, recording), measurement.failure);
-	return measurement.stop == STOP_INTERRUPTED ? err_set(err, ST_INTERRUPTED, "interrupted") : ST_OK;
+	return *interrupted ? err_set(err, ST_INTERRUPTED, "interrupted") : ST_OK;
 }
 
 /* ---- the peers' ways -------------------------------------------------------------------------------------------------- */
 
+/* What the candidate has more of; of the same length on both sides. */
+static const char *more_text(struct arena *arena, const struct recording *recording, int side)
+{
+	return arena_printf(arena, "%06ld", side ? lround(100 * recording->effect_percent) : 0);
+}
+
+static struct proc_request side_request(struct session *session, const char *program, const struct recording *recording,
+                                        int side, const char *mode, const char *number)
+{
+	struct binding_list params = {0};
+	list_push(&session->arena, &params, ((struct binding){"more", more_text(&session->arena, recording, side)}));
+	return workload_request(&session->arena, program, &params, session->run.seed, mode, number);
+}
+
 /* One process, warmed up, then sample after sample: as benchmark libraries do. Not pinned: they don't. */
-static enum status samples_record(struct session *session, const char *program, const struct recording *recording,
+static enum status samples_record(struct session *session, const char *program, const struct recording *recording, int side,
                                   struct timed_list *samples, struct err *err)
 {
-	struct proc_request request = workload_request(&session->arena, program, NULL, session->run.seed, "--serve", NULL);
+	struct proc_request request = side_request(session, program, recording, side, "--serve", NULL);
 	request.interrupted = session->interrupted;
 	struct proc_child child = {.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
 	struct bench_reply reply;
@@ -208,12 +246,11 @@ static enum status samples_record(struct session *session, const char *program, 
 }
 
 /* Whole processes of a fixed amount of work, one after the other. */
-static enum status commands_record(struct session *session, const char *program, const struct recording *recording,
+static enum status commands_record(struct session *session, const char *program, const struct recording *recording, int side,
                                    struct timed_list *commands, struct err *err)
 {
 	const char *number = arena_printf(&session->arena, "%llu", (unsigned long long)recording->command_iterations);
-	struct proc_request request =
-	    workload_request(&session->arena, program, NULL, session->run.seed, "--count", number);
+	struct proc_request request = side_request(session, program, recording, side, "--count", number);
 	request.timeout_s = ANSWER_S;
 	request.stdout_path = "/dev/null";
 	request.interrupted = session->interrupted;
@@ -246,8 +283,9 @@ static enum status hyperfine_record(struct session *session, const char *dir, co
 		list_push(arena, &request.argv, words[i]);
 	for (int i = 0; i < 2; i++)
 		list_push(arena, &request.argv,
-		          arena_printf(arena, "%s --seed %llu --count %llu", sides[i].program,
-		                       (unsigned long long)session->run.seed, (unsigned long long)recording->command_iterations));
+		          arena_printf(arena, "%s --param more=%s --seed %llu --count %llu", sides[i].program,
+		                       more_text(arena, recording, i), (unsigned long long)session->run.seed,
+		                       (unsigned long long)recording->command_iterations));
 	struct proc_result result;
 	enum status status = proc_run(arena, &request, &result, err);
 	if (status != ST_OK)
@@ -262,16 +300,85 @@ static enum status hyperfine_record(struct session *session, const char *dir, co
 
 /* ---- a trial ------------------------------------------------------------------------------------------------------------ */
 
+/* How many iterations take COMMAND_NS: by the shortest of some tries, since a busy machine makes them longer. */
+static enum status command_size(struct session *session, const char *program, struct recording *recording, struct err *err)
+{
+	enum { TRIES = 3 };
+	double least = INFINITY;
+	for (int i = 0; i < TRIES; i++) {
+		struct proc_request request = side_request(session, program, recording, 0, "--time", NULL);
+		struct proc_result result;
+		request.timeout_s = ANSWER_S;
+		request.realtime = true;
+		enum status status = proc_run(&session->arena, &request, &result, err);
+		if (status != ST_OK)
+			return status;
+		double ns = proc_ok(&result) ? strtod(result.out, NULL) : 0;
+		if (ns <= 0)
+			return err_set(err, ST_INPUT, "%s does not tell its time", program);
+		least = fmin(least, ns);
+	}
+	recording->command_iterations = (uint64_t)fmax(1, COMMAND_NS / least);
+	return ST_OK;
+}
+
+/* Makes the two sides whole commands. */
+static void sides_command(struct session *session, struct variant sides[2], struct workload *workload,
+                          const struct recording *recording)
+{
+	struct arena *arena = &session->arena;
+	const char *number = arena_printf(arena, "%llu", (unsigned long long)recording->command_iterations);
+	*workload = (struct workload){.name = recording->workload, .cpu = CPU_CHOOSE};
+	for (int i = 0; i < 2; i++) {
+		struct command_line *command = arena_new(arena, struct command_line);
+		command->argv = side_request(session, sides[i].program, recording, i, "--count", number).argv;
+		command->text = text_join(arena, &command->argv, " ");
+		command->directory = session->workdir;
+		sides[i].command = command;
+		sides[i].workload = workload;
+	}
+}
+
+static enum status sides_make(struct session *session, const char *cc, struct variant sides[2], struct workload *workload,
+                              struct recording *recording, struct err *err)
+{
+	enum status status = ST_OK;
+	for (int i = 0; i < 2 && status == ST_OK; i++) {
+		status = program_build(session, cc, recording->workload, i ? recording->layout : 0, i == 1, &sides[i], err);
+		list_push(&session->arena, &sides[i].env,
+		          arena_printf(&session->arena, "EVAL_MORE=%s", more_text(&session->arena, recording, i)));
+	}
+	if (status != ST_OK || recording->kind != KIND_COMMAND)
+		return status;
+	status = command_size(session, sides[0].program, recording, err);
+	if (status == ST_OK)
+		sides_command(session, sides, workload, recording);
+	return status;
+}
+
+static enum status peers_record(struct session *session, const struct record_options *options,
+                                const struct variant sides[2], struct recording *recording, struct err *err)
+{
+	enum status status = ST_OK;
+	bool alone = recording->kind == KIND_TRUTH || recording->kind == KIND_LAYOUTS;
+	bool samples = !alone && recording->kind != KIND_COMMAND && options->samples_every &&
+	               recording->index % options->samples_every == 0;
+	for (int i = 0; i < 2 && status == ST_OK && samples; i++)
+		status = samples_record(session, sides[i].program, recording, i, &recording->samples[i], err);
+	bool commands = !alone && options->commands_every && recording->index % options->commands_every == 0;
+	for (int i = 0; i < 2 && status == ST_OK && commands; i++)
+		status = commands_record(session, sides[i].program, recording, i, &recording->commands[i], err);
+	if (status == ST_OK && !alone && recording->index < options->hyperfine)
+		status = hyperfine_record(session, options->dir, sides, recording, err);
+	return status;
+}
+
 static enum status trial_record(struct session *session, const struct record_options *options,
                                 struct recording *recording, struct err *err)
 {
 	struct variant sides[2] = {{.name = "baseline"}, {.name = "candidate"}};
-	bool layouts = recording->layout != NO_LAYOUT;
-	bool equal = !layouts && recording->effect_percent == 0;
-	enum status status = program_build(session, options->cc, recording->workload, 0, 0, false, &sides[0].program, err);
-	if (status == ST_OK)
-		status = program_build(session, options->cc, recording->workload, recording->effect_percent,
-		                       layouts ? recording->layout : 0, equal, &sides[1].program, err);
+	struct workload workload;
+	enum status status = sides_make(session, options->cc, sides, &workload, recording, err);
 	if (status == ST_OK)
 		status = interleaved_record(session, sides, recording, err);
 	/* Not one pair fitted the budget: assay has no verdict, and nobody knows how long the peers' samples should be. */
@@ -279,16 +386,9 @@ static enum status trial_record(struct session *session, const struct record_opt
 		return status;
 	double ns[2];
 	pairs_medians(&recording->pairs, &ns[0], &ns[1]);
-	recording->command_iterations = ns[0] > 0 ? (uint64_t)fmax(1, COMMAND_NS / ns[0]) : 1;
-	bool samples = options->samples_every && recording->index % options->samples_every == 0;
-	for (int i = 0; i < 2 && status == ST_OK && samples; i++)
-		status = samples_record(session, sides[i].program, recording, &recording->samples[i], err);
-	bool commands = options->commands_every && recording->index % options->commands_every == 0;
-	for (int i = 0; i < 2 && status == ST_OK && commands; i++)
-		status = commands_record(session, sides[i].program, recording, &recording->commands[i], err);
-	if (status == ST_OK && recording->index < options->hyperfine)
-		status = hyperfine_record(session, options->dir, sides, recording, err);
-	return status;
+	if (recording->kind != KIND_COMMAND)
+		recording->command_iterations = ns[0] > 0 ? (uint64_t)fmax(1, COMMAND_NS / ns[0]) : 1;
+	return peers_record(session, options, sides, recording, err);
 }
 
 static void progress_print(const struct record_options *options, const char *name, unsigned done, unsigned total,
@@ -329,7 +429,7 @@ static enum status record_all(struct session *session, const struct record_optio
 	for (unsigned i = 0; i < total && status == ST_OK; i++, done++) {
 		/* The trial's number is the outermost: drift of the machine reaches all workloads and effects alike. */
 		unsigned cell = i % ((unsigned)options->workloads.count * variants), variant = cell % variants;
-		struct recording recording = {.seconds = options->seconds, .layout = NO_LAYOUT,
+		struct recording recording = {.kind = options->kind, .seconds = options->seconds, .layout = NO_LAYOUT,
 		                              .index = i / ((unsigned)options->workloads.count * variants)};
 		const char *workload = options->workloads.at[cell / variants];
 		snprintf(recording.workload, sizeof recording.workload, "%s", workload);
@@ -356,6 +456,16 @@ static enum status record_all(struct session *session, const struct record_optio
 	return status;
 }
 
+/* Where the programs lie that each block copies. */
+static const char *work_place(void)
+{
+	struct statfs info;
+	const char *folder = getenv("TMPDIR");
+	if (statfs(folder && *folder ? folder : "/tmp", &info) != 0)
+		return "unknown";
+	return info.f_type == TMPFS_MAGIC ? "memory" : "a disk";
+}
+
 enum status session_describe(struct session *session, const char *dir, const char *cc, const char *command,
                              struct err *err)
 {
@@ -374,9 +484,9 @@ enum status session_describe(struct session *session, const char *dir, const cha
 	time_t now = time(NULL);
 	strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime(&now));
 	const char *compiler = arena_strndup(&session->arena, result.out, strcspn(result.out, "\n"));
-	json_t *line = json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:f}", "date", date, "command", command, "compiler",
+	json_t *line = json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:f}", "date", date, "command", command, "compiler",
 	                         compiler, "cpu", host.cpu, "cpus", (int)host.cpus, "kernel", host.kernel, "system",
-	                         host.system, "clock", host.clock_source, "load_average", host.load_average);
+	                         host.system, "programs_in", work_place(), "clock", host.clock_source, "load_average", host.load_average);
 	const char *path = arena_printf(&session->arena, "%s/sessions.jsonl", dir);
 	FILE *file = line ? fopen(path, "ae") : NULL;
 	bool good = file && json_dumpf(line, file, JSON_COMPACT) == 0 && fputc('\n', file) != EOF;

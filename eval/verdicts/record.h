@@ -4,14 +4,14 @@
 
 #include "base/err.h"
 #include "model/session.h"
+#include "recording.h"
 
 /* The folder of a recording session; `cc` is the compiler of the programs. Sets session->workdir. */
 MUST_CHECK enum status programs_open(struct session *session, const char *cc, struct err *err);
-/* Builds eval/engine/bench/WORKLOAD.c with -DINJECT=`effect_percent`. `layout` NO_LAYOUT or 0: nothing in front of the
- * code; else pads and link order by its number. `twin`: another file with the same bytes. Built once. */
-MUST_CHECK enum status program_build(struct session *session, const char *cc, const char *workload,
-                                     double effect_percent, int layout, bool twin, const char **ret_path,
-                                     struct err *err);
+/* Builds eval/verdicts/bench/WORKLOAD.c and sets the variant's program and how it is linked. `layout` NO_LAYOUT or 0:
+ * nothing in front of its code and data; else pads by its number. `twin`: another file with the same bytes. Built once. */
+MUST_CHECK enum status program_build(struct session *session, const char *cc, const char *workload, int layout, bool twin,
+                                     struct variant *ret_variant, struct err *err);
 
 struct record_options {
 	const char *dir; /* where recordings go; made when it isn't there */
@@ -22,6 +22,7 @@ struct record_options {
 	size_t effect_count;
 	unsigned trials;
 	const char *load; /* "none", "one", "twice" */
+	enum recording_kind kind;
 	double seconds;   /* for each way of recording */
 	unsigned samples_every;  /* every n-th trial also samples one process after the other; 0: none does */
 	unsigned commands_every; /* every n-th trial also times whole processes; 0: none does */

@@ -4,17 +4,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { VERSION = 2, COUNT_MAX = 100000000 };
+enum { VERSION = 3, COUNT_MAX = 100000000 };
 
 /* Recordings stay on the machine that they were made on, so its byte order will do; but struct pair may change. */
 struct file_pair {
 	uint32_t block, index, baseline_flags, candidate_flags;
-	uint64_t layout, candidate_first, iterations, baseline_ns, candidate_ns;
+	uint64_t layout, candidate_first, iterations, baseline_ns, candidate_ns, baseline_cpu_ns, candidate_cpu_ns;
+	uint64_t metric;
 };
 
 struct file_head {
 	char magic[8];
-	uint32_t version, unused_too;
+	uint32_t version, kind;
 	char workload[16], load[8];
 	double effect_percent, seconds;
 	int32_t layout;
@@ -29,10 +30,10 @@ static const char magic[8] = "assayrec";
 
 const char *recording_name(struct arena *arena, const struct recording *recording)
 {
-	if (recording->layout != NO_LAYOUT)
-		return arena_printf(arena, "%s-layout%02d-%s-%05u", recording->workload, recording->layout, recording->load,
-		                    recording->index);
-	return arena_printf(arena, "%s-%g-%s-%05u", recording->workload, recording->effect_percent, recording->load,
+	static const char *const kinds[KINDS] = {"", "over-", "command-", "truth-"};
+	const char *what = recording->layout != NO_LAYOUT ? arena_printf(arena, "layout%02d", recording->layout)
+	                                                  : arena_printf(arena, "%g", recording->effect_percent);
+	return arena_printf(arena, "%s-%s-%s%s-%05u", recording->workload, what, kinds[recording->kind], recording->load,
 	                    recording->index);
 }
 
@@ -40,6 +41,7 @@ enum status recording_write(const char *path, const struct recording *recording,
 {
 	struct file_head head = {
 	    .version = VERSION,
+	    .kind = (uint32_t)recording->kind,
 	    .effect_percent = recording->effect_percent,
 	    .seconds = recording->seconds,
 	    .layout = recording->layout,
@@ -66,7 +68,7 @@ enum status recording_write(const char *path, const struct recording *recording,
 			const struct pair *pair = &recording->pairs.at[i];
 			struct file_pair record = {pair->block,  pair->index,           pair->baseline_flags, pair->candidate_flags,
 			                           pair->layout, pair->candidate_first, pair->iterations,     pair->baseline_ns,
-			                           pair->candidate_ns};
+			                           pair->candidate_ns, pair->baseline_cpu_ns, pair->candidate_cpu_ns, (uint64_t)pair->metric};
 			fwrite(&record, sizeof record, 1, file);
 		}
 		fwrite(recording->stamps.at, sizeof(double), recording->stamps.count, file);
@@ -104,9 +106,10 @@ enum status recording_read(struct arena *arena, const char *path, struct recordi
 		return err_errno(err, errno, "can't read the recording %s", path);
 	struct file_head head;
 	bool good = fread(&head, sizeof head, 1, file) == 1 && memcmp(head.magic, magic, sizeof magic) == 0 &&
-	            head.version == VERSION && memchr(head.workload, '\0', sizeof head.workload) && memchr(head.load, '\0', sizeof head.load);
+	            head.version == VERSION && head.kind < KINDS && memchr(head.workload, '\0', sizeof head.workload) && memchr(head.load, '\0', sizeof head.load);
 	if (good) {
 		*ret_recording = (struct recording){
+		    .kind = (enum recording_kind)head.kind,
 		    .effect_percent = head.effect_percent,
 		    .seconds = head.seconds,
 		    .layout = head.layout,
@@ -132,6 +135,9 @@ enum status recording_read(struct arena *arena, const char *path, struct recordi
 			    .candidate_ns = records[i].candidate_ns,
 			    .baseline_flags = records[i].baseline_flags,
 			    .candidate_flags = records[i].candidate_flags,
+			    .baseline_cpu_ns = records[i].baseline_cpu_ns,
+			    .candidate_cpu_ns = records[i].candidate_cpu_ns,
+			    .metric = (enum metric)records[i].metric,
 			};
 		ret_recording->stamps.at = array_read(arena, file, head.pairs, sizeof(double), &good);
 		ret_recording->pairs.count = ret_recording->stamps.count = good ? head.pairs : 0;

@@ -17,9 +17,19 @@ LIST_OF(double, seconds_list);
 
 enum { NO_LAYOUT = -1 };
 
+/* What assay measured. The peers' ways are recorded beside any of them. */
+enum recording_kind {
+	KIND_BUILT,   /* two programs as built */
+	KIND_LAYOUTS, /* the same two over layouts: every block links both anew */
+	KIND_COMMAND, /* two whole commands */
+	KIND_TRUTH,   /* as built, for long and by itself: what more work really takes */
+	KINDS
+};
+
 struct recording {
 	char workload[16], load[8]; /* load: "none", "one", "twice" */
-	double effect_percent;      /* more work on the candidate's side; 0: byte copies, or layouts of one source */
+	enum recording_kind kind;
+	double effect_percent;      /* more work on the candidate's side; 0: none, of byte copies or of layouts of one source */
 	double seconds;             /* the budget of each way of recording */
 	int32_t layout;             /* NO_LAYOUT, or i: layout 0 against layout i */
 	uint32_t index;             /* the trial's number */
@@ -36,7 +46,7 @@ struct recording {
 	struct timed_list commands[2]; /* whole processes; likewise */
 };
 
-/* "alu-0-twice-00012" or "alu-layout03-none-00000": one file each, in any order. */
+/* "alu-0-twice-00012", "alu-layout03-over-none-00000" or "alu-5-command-none-00001": one file each, in any order. */
 const char *recording_name(struct arena *arena, const struct recording *recording);
 /* Whole or not at all: it is written beside `path` and renamed. */
 MUST_CHECK enum status recording_write(const char *path, const struct recording *recording, struct err *err);

@@ -20,7 +20,7 @@ const char *const rule_names[RULES] = {
 
 const size_t prefix_runs[PREFIXES] = {10, 15, 20, 30, 45, 70, 100, 150};
 
-static const double ALPHA = 0.01, MARGIN = 0.01, MARGIN_FINE = 0.001;
+static const double ALPHA = REPLAY_ALPHA, MARGIN = 0.01, MARGIN_FINE = 0.001;
 
 /* ---- assay ------------------------------------------------------------------------------------------------------------- */
 
@@ -142,12 +142,16 @@ static void replay_interleaved(struct arena *arena, const struct recording *reco
 	replayed->pairs_excluded = pairs_excluded_count(pairs);
 	struct range range = sign_interval(ratios, count, 0.01);
 	replayed->estimate = range.estimate;
+	for (size_t i = 0; i < count; i++)
+		ratios[i] = fabs(ratios[i] - range.estimate);
+	replayed->scatter = count ? stat_median(ratios, count) : 0;
 	replayed->rules[RULE_BLOCKS_99] = whole;
 	outcome_range(&replayed->rules[RULE_BLOCKS_99], range.low, range.high);
 	count = 0;
 	for (size_t i = 0; i < pairs->count; i++)
-		if (pairs->at[i].baseline_ns && pairs->at[i].candidate_ns)
-			ratios[count++] = log((double)pairs->at[i].candidate_ns / (double)pairs->at[i].baseline_ns);
+		if (pair_quantity(&pairs->at[i], pairs->at[i].metric, false) > 0 && pair_quantity(&pairs->at[i], pairs->at[i].metric, true) > 0)
+			ratios[count++] = log(pair_quantity(&pairs->at[i], pairs->at[i].metric, true) /
+			                      pair_quantity(&pairs->at[i], pairs->at[i].metric, false));
 	range = sign_interval(ratios, count, 0.05);
 	replayed->rules[RULE_PAIRS_95] = whole;
 	outcome_range(&replayed->rules[RULE_PAIRS_95], range.low, range.high);

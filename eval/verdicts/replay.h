@@ -19,6 +19,8 @@ enum rule {
 };
 extern const char *const rule_names[RULES];
 
+#define REPLAY_ALPHA 0.01
+
 enum claim { CLAIM_NONE, CLAIM_FASTER, CLAIM_SLOWER, CLAIM_NO_EFFECT, CLAIM_NEGLIGIBLE };
 
 struct outcome {
@@ -38,6 +40,7 @@ struct replayed {
 	struct outcome rules[RULES];
 	struct outcome hyperfine_prefix[PREFIXES]; /* not present where the recording is shorter */
 	double estimate; /* median over all blocks, natural logarithm */
+	double scatter;  /* the median distance of a block from it */
 	uint32_t blocks;
 	bool failed; /* the engine said that one of the programs fails */
 	size_t pairs, pairs_excluded;

@@ -117,6 +117,43 @@ static void file_round_trip(void **state)
 }
 
 /* The engine stops at its first decision, so replaying its pairs must decide at the last of them, and the same. */
+/* Whole commands: what decides is the metric that the plan chose, here CPU time, whatever the wall clock says. */
+static void commands_go_by_their_metric(void **state)
+{
+	(void)state;
+	struct arena arena;
+	arena_init(&arena);
+	struct recording written = {.workload = "alu", .load = "twice", .kind = KIND_COMMAND, .effect_percent = 5,
+	                            .layout = NO_LAYOUT, .index = 3, .interleaved_s = 2};
+	for (uint32_t i = 0; i < 15; i++) {
+		struct pair pair = {.block = i, .iterations = 1, .baseline_ns = 30000000, .candidate_ns = 20000000 + 1000 * i,
+		                    .metric = METRIC_CPU, .baseline_cpu_ns = 10000000, .candidate_cpu_ns = 10500000 + 1000 * i};
+		list_push(&arena, &written.pairs, pair);
+		list_push(&arena, &written.stamps, 0.05 * (i + 1));
+	}
+	char path[] = "/tmp/assay-recording-test-XXXXXX";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	struct err err = ERR_INIT;
+	struct recording read;
+	assert_int_equal(recording_write(path, &written, &err), ST_OK);
+	assert_int_equal(recording_read(&arena, path, &read, &err), ST_OK);
+	unlink(path);
+	assert_string_equal(recording_name(&arena, &read), "alu-5-command-twice-00003");
+	assert_true(read.pairs.at[7].metric == METRIC_CPU && read.pairs.at[7].candidate_cpu_ns == 10507000);
+	struct replayed replayed;
+	replay(&read, &replayed);
+	assert_int_equal(replayed.rules[RULE_ASSAY].claim, CLAIM_SLOWER);
+	assert_int_equal(replayed.rules[RULE_PAIRS_95].claim, CLAIM_SLOWER);
+	assert_true(fabs(replayed.rules[RULE_ASSAY].wall_s - 0.6) < 1e-9); /* the 12th pair */
+	/* ln(10.507 / 10), and the median distance of 15 evenly spaced values from their middle is 4 steps */
+	assert_true(fabs(replayed.estimate - log(1.0507)) < 1e-12);
+	assert_true(fabs(replayed.scatter - (log(1.0511) - log(1.0507))) < 1e-6);
+	assert_false(replayed.rules[RULE_HYPERFINE].present);
+	arena_release(&arena);
+}
+
 static void replay_agrees_with_measure(void **state)
 {
 	(void)state;
@@ -125,9 +162,11 @@ static void replay_agrees_with_measure(void **state)
 	struct err err = ERR_INIT;
 	struct variant sides[2] = {{.name = "baseline"}, {.name = "candidate"}};
 	if (programs_open(&session, "cc", &err) != ST_OK ||
-	    program_build(&session, "cc", "alu", 0, 0, false, &sides[0].program, &err) != ST_OK ||
-	    program_build(&session, "cc", "alu", 100, 0, false, &sides[1].program, &err) != ST_OK)
+	    program_build(&session, "cc", "alu", 0, false, &sides[0], &err) != ST_OK ||
+	    program_build(&session, "cc", "alu", 0, true, &sides[1], &err) != ST_OK)
 		fail_msg("%s", err.text);
+	list_push(&session.arena, &sides[0].env, (const char *)"EVAL_MORE=000000");
+	list_push(&session.arena, &sides[1].env, (const char *)"EVAL_MORE=010000");
 	struct plan plan = {.seed = 5, .alpha = 0.01, .margin = 0.01, .budget_s = 30, .cpu = CPU_CHOOSE};
 	struct measurement measurement;
 	enum status status = measure(&session, &sides[0], &sides[1], NULL, &plan, NULL, &measurement, &err);
@@ -152,11 +191,12 @@ static void layouts_differ(void **state)
 	struct session session = {.interrupted = &interrupted, .jobs = 1};
 	arena_init(&session.arena);
 	struct err err = ERR_INIT;
-	const char *path[2];
+	struct variant sides[2] = {{.name = "baseline"}, {.name = "candidate"}};
 	if (programs_open(&session, "cc", &err) != ST_OK ||
-	    program_build(&session, "cc", "lz", 0, 1, false, &path[0], &err) != ST_OK ||
-	    program_build(&session, "cc", "lz", 0, 2, false, &path[1], &err) != ST_OK)
+	    program_build(&session, "cc", "lz", 1, false, &sides[0], &err) != ST_OK ||
+	    program_build(&session, "cc", "lz", 2, false, &sides[1], &err) != ST_OK)
 		fail_msg("%s", err.text);
+	const char *path[2] = {sides[0].program, sides[1].program};
 	assert_int_equal(strlen(path[0]), strlen(path[1]));
 	char *command = arena_printf(&session.arena, "test \"$(nm %s | grep ' [tT] run$')\" != \"$(nm %s | grep ' [tT] run$')\"",
 	                             path[0], path[1]);
@@ -170,6 +210,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(first_decision_stops),
 	    cmocka_unit_test(file_round_trip),
+	    cmocka_unit_test(commands_go_by_their_metric),
 	    cmocka_unit_test(replay_agrees_with_measure),
 	    cmocka_unit_test(layouts_differ),
 	};
