@@ -109,6 +109,14 @@ unsigned assay_threads(struct assay_bench *bench, unsigned fallback);
 /* Hands over a result. `label` names it in messages: "frame", "digest of edge 3". */
 void assay_output(struct assay_bench *bench, const char *label, const void *data, size_t size);
 
+/* Hands over floating-point results that a change may round otherwise: two that differ by at most `tolerance` times the
+ * larger of them (1e-12; 0: none) are not wrong. Such a change counts as equal once a person confirms it, by
+ * --accept-contract or `contracts` in the project file; until then it can be measured, but is never called faster. */
+void assay_output_doubles(struct assay_bench *bench, const char *label, const double *values, size_t count,
+                          double tolerance);
+void assay_output_floats(struct assay_bench *bench, const char *label, const float *values, size_t count,
+                         double tolerance);
+
 /* Ends the process: the workload can't run. One sentence. */
 void assay_fail(struct assay_bench *bench, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 

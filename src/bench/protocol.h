@@ -69,6 +69,8 @@ struct bench_counts {
 struct bench_record {
 	uint32_t magic, kind;
 	uint64_t label_size, size;
+	uint64_t element; /* size of each floating-point number in the data; 0: bytes, nothing is tolerated */
+	double tolerance; /* with `element`: by so much of the larger may two numbers differ */
 };
 
 #endif

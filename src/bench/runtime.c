@@ -306,7 +306,8 @@ static int bench_read(int fd, void *data, size_t size)
 	return 1;
 }
 
-void assay_output(struct assay_bench *bench, const char *label, const void *data, size_t size)
+static void bench_output(struct assay_bench *bench, const char *label, const void *data, size_t size, size_t element,
+                         double tolerance)
 {
 	struct bench_record record;
 	if (bench->record_fd < 0)
@@ -326,11 +327,38 @@ void assay_output(struct assay_bench *bench, const char *label, const void *data
 	record.kind = BENCH_RECORD;
 	record.label_size = strlen(bench->label_prefix) + strlen(label);
 	record.size = size;
+	record.element = element;
+	record.tolerance = tolerance;
 	bench->records++;
 	bench_write(bench, bench->record_fd, &record, sizeof record);
 	bench_write(bench, bench->record_fd, bench->label_prefix, strlen(bench->label_prefix));
 	bench_write(bench, bench->record_fd, label, strlen(label));
 	bench_write(bench, bench->record_fd, data, size);
+}
+
+void assay_output(struct assay_bench *bench, const char *label, const void *data, size_t size)
+{
+	bench_output(bench, label, data, size, 0, 0);
+}
+
+/* A tolerance of 1 would call everything of one sign equal. */
+static double bench_tolerance(struct assay_bench *bench, const char *label, double tolerance)
+{
+	if (!(tolerance >= 0 && tolerance < 1))
+		assay_fail(bench, "the tolerance of \"%s\" is %g: it is a share of the result, from 0 to below 1", label, tolerance);
+	return tolerance;
+}
+
+void assay_output_doubles(struct assay_bench *bench, const char *label, const double *values, size_t count,
+                          double tolerance)
+{
+	bench_output(bench, label, values, count * sizeof *values, sizeof *values, bench_tolerance(bench, label, tolerance));
+}
+
+void assay_output_floats(struct assay_bench *bench, const char *label, const float *values, size_t count,
+                         double tolerance)
+{
+	bench_output(bench, label, values, count * sizeof *values, sizeof *values, bench_tolerance(bench, label, tolerance));
 }
 
 /* ---- running ----------------------------------------------------------------------------------------------------- */

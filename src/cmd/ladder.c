@@ -111,6 +111,8 @@ const char *trial_repeat(struct ladder *ladder, const struct trial *trial)
 		                    shell_quote(arena, text_join(arena, &ladder->session->events, ",")));
 	if (options->measure_anyway)
 		text = arena_printf(arena, "%s --measure-anyway", text);
+	if (options->accept_contract)
+		text = arena_printf(arena, "%s --accept-contract", text);
 	if (options->to_rung != RUNG_TIME)
 		text = arena_printf(arena, "%s --to-rung %s", text, rung_name(options->to_rung));
 	if (trial->hypothesis->kind == CANDIDATE_COMMAND)

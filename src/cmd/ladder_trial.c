@@ -58,6 +58,24 @@ static void trial_incomparable(struct ladder *ladder, struct trial *trial, doubl
 		trial_step(ladder, trial, RUNG_OUTPUTS, STEP_SKIPPED, started, text);
 }
 
+/* What equal results show, and what only a person can say besides. */
+static const char *equal_text(struct arena *arena, const struct trial *trial, const struct outputs_result *result)
+{
+	const char *text = result->text;
+	if (!text[0])
+		text = arena_printf(arena, "%s: %u records, %llu bytes; the baseline equals itself",
+		                    result->rounding ? "same results but for their rounding" : "same results", result->records,
+		                    result->bytes);
+	if (result->rounding)
+		text = arena_printf(arena, "%s; %s", text, result->rounding);
+	const struct hypothesis *hypothesis = trial->hypothesis;
+	if (!hypothesis->contract && !result->rounding)
+		return text;
+	if (hypothesis->contract_accepted)
+		return arena_printf(arena, "%s; the contract is confirmed: %s", text, hypothesis->contract_accepted);
+	return arena_printf(arena, "%s; this shows nothing of what the candidate promises, and nobody has confirmed that", text);
+}
+
 static enum status trial_outputs(struct ladder *ladder, const struct site *site, struct trial *trial, bool *ret_go_on,
                                  struct err *err)
 {
@@ -69,13 +87,10 @@ static enum status trial_outputs(struct ladder *ladder, const struct site *site,
 	                                     ladder->options->budget_s, &result, err);
 	if (status != ST_OK)
 		return status;
+	trial->rounding = result.verdict == OUTPUTS_EQUAL ? result.rounding : NULL;
 	switch (result.verdict) {
 	case OUTPUTS_EQUAL:
-		trial_step(ladder, trial, RUNG_OUTPUTS, STEP_PASSED, started,
-		           result.text[0]
-		               ? result.text
-		               : arena_printf(arena, "same results: %u records, %llu bytes; the baseline equals itself",
-		                              result.records, result.bytes));
+		trial_step(ladder, trial, RUNG_OUTPUTS, STEP_PASSED, started, equal_text(arena, trial, &result));
 		*ret_go_on = true;
 		break;
 	case OUTPUTS_DIFFER:

@@ -13,7 +13,7 @@ enum option_id {
 	OPT_HELP = 256, OPT_FORMAT, OPT_OUTPUT, OPT_JOBS, OPT_PROJECT, OPT_SOURCE, OPT_DATABASE, OPT_PATTERN, OPT_PATCHES,
 	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_ENV, OPT_VS, OPT_REV, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS,
 	OPT_BENCH_LIBS, OPT_RUN, OPT_BUILD, OPT_METRIC, OPT_BETTER, OPT_STDIN, OPT_SHELL, OPT_ANY_OUTPUT, OPT_CPUS, OPT_PARAM,
-	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_EVENTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_REQUIRE,
+	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_EVENTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_ACCEPT_CONTRACT, OPT_REQUIRE,
 	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
 };
 
@@ -78,6 +78,8 @@ static const struct option_spec specs[] = {
 	{OPT_TO_RUNG, 0, "to-rung", "RUNG", MEASURING, "no further than this rung of the ladder, by name or number: built, tokens, "
 	 "code, intent, reach, outputs, time (0 to 6)", RUNGS},
 	{OPT_MEASURE_ANYWAY, 0, "measure-anyway", NULL, MEASURING, "measures even what an earlier rung settled", NULL},
+	{OPT_ACCEPT_CONTRACT, 0, "accept-contract", NULL, SETTLING, "you confirm what the candidates promise and no proof shows ('only "
+	 "if: …'); without this, or `contracts` in the project file, none is called faster", NULL},
 	{OPT_REQUIRE, 0, "require", "VERDICT", SETTLING, "the gate: exit status 0 only if this is the verdict of every hypothesis",
 	 VERDICTS},
 	{OPT_FORBID, 0, "forbid", "VERDICT", SETTLING, "the gate: exit status 1 if this is the verdict of any trial; slower: by "
@@ -403,6 +405,9 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		if (!rung_from(value, &options->to_rung))
 			return bad_value(err, spec, value, "built, tokens, code, intent, reach, outputs, time, or 0 to 6");
 		break;
+	case OPT_ACCEPT_CONTRACT:
+		options->accept_contract = true;
+		break;
 	case OPT_MEASURE_ANYWAY:
 		options->measure_anyway = true;
 		break;
@@ -658,7 +663,7 @@ void manual_print(FILE *out)
 	}
 	fputs(".SH EXIT STATUS\n", out);
 	roff_text(out, exit_text);
-	fputs(".SH FILES\n.TP\n.I assay.yaml\nThe project file: workloads, hypotheses and decisions.\n"
+	fputs(".SH FILES\n.TP\n.I assay.yaml\nThe project file: workloads, hypotheses, decisions and contracts.\n"
 	      ".TP\n.I $XDG_STATE_HOME/assay/assay.db\nThe store of all runs; by default below ~/.local/state.\n"
 	      ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nWhen set and not empty, no colour is used.\n"
 	      ".TP\n.B TMPDIR\nWhere private copies are built; by default /tmp.\n"

@@ -46,6 +46,7 @@ struct options {
 	bool seed_given;
 	enum rung to_rung;
 	bool measure_anyway;
+	bool accept_contract;
 	/* the gate */
 	bool require_given, forbid_given;
 	enum verdict require, forbid;

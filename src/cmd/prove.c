@@ -145,6 +145,7 @@ static void hypothesis_add(struct session *session, const struct pattern_entry *
 		.kind = CANDIDATE_PATCH,
 		.text = diff,
 		.contract = finding ? finding->contract : NULL,
+		.contract_accepted = "the catalogue's own example, whose driver keeps it",
 		.argument = pattern->id,
 		.repeat = arena_printf(arena, "assay prove %s", pattern->id),
 	};

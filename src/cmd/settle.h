@@ -11,6 +11,7 @@
 struct settle_options {
 	enum rung to_rung;    /* RUNG_TIME: as far as it goes; no rung after this one is asked */
 	bool measure_anyway;  /* ask the remaining rungs too; the verdict then comes from the measurement */
+	bool accept_contract; /* the person who asks confirms every contract */
 	double alpha, margin; /* fractions: 0.01 */
 	double budget_s;      /* for each trial, and again for each control */
 	uint32_t layouts;     /* 0 or 1: as built; else over so many layouts at least */

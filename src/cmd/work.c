@@ -798,12 +798,21 @@ static void trial_done(void *context, const struct trial *trial)
 	keep_trial(work, trial);
 }
 
+/* Of all hypotheses: that only rounding changes is known when the results are compared. */
+static void contracts_accept(struct session *session)
+{
+	for (size_t i = 0; i < session->run.hypotheses.count; i++)
+		if (!session->run.hypotheses.at[i]->contract_accepted)
+			session->run.hypotheses.at[i]->contract_accepted = "who ran this, by --accept-contract";
+}
+
 enum status work_settle(struct work *work, struct err *err)
 {
 	const struct options *options = &work->invocation->options;
 	struct session *session = &work->session;
 	struct settle_options settle = {
-		.to_rung = options->to_rung, .measure_anyway = options->measure_anyway, .alpha = options->alpha,
+		.to_rung = options->to_rung, .measure_anyway = options->measure_anyway,
+		.accept_contract = options->accept_contract, .alpha = options->alpha,
 		.margin = options->margin, .budget_s = options->budget_s, .layouts = options->layouts, .seed = session->run.seed,
 		.maps = work->invocation->command->bit == CMD_AUDIT, .context = work,
 		.trial_begins = trial_begins, .samples = sink_make, .measurement = keep_measurement, .trial_done = trial_done,
@@ -816,6 +825,8 @@ enum status work_settle(struct work *work, struct err *err)
 	status = configs_choose(work, &settle, err);
 	if (status != ST_OK)
 		return status;
+	if (settle.accept_contract)
+		contracts_accept(session);
 	keep_head(work);
 	keep_hypotheses(work);
 	work->progress.settling = proc_now();

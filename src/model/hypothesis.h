@@ -22,6 +22,8 @@ struct hypothesis {
 	enum candidate_kind kind;
 	const char *text;
 	const char *contract; /* see finding.contract */
+	/* Who says that the contract holds, and why: without it a trial is never "faster". NULL: nobody does. */
+	const char *contract_accepted;
 	const char *deliberate; /* a decision of the project file that names it, or NULL */
 	const char *repeat;     /* the command that tries it again, when it is not `assay try ARGUMENT`; not stored */
 	const char *argument;   /* the words that name it to `assay try`: "P02:x.c:f:1f3a", "--patch a.patch"; quoted */

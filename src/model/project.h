@@ -85,8 +85,10 @@ struct asked_map {
 };
 LIST_OF(struct asked_map, asked_map_list);
 
+/* What a person says of a finding or hypothesis: of `decisions`, that it is deliberate; of `contracts`, that what its
+ * candidate promises holds. */
 struct decision {
-	const char *finding; /* a finding id, or a prefix of one that ends at a ':' */
+	const char *finding; /* an id, or a prefix of one that ends at a ':' */
 	const char *reason;
 };
 LIST_OF(struct decision, decision_list);
@@ -103,7 +105,7 @@ struct project {
 	struct claimed_list hypotheses;
 	struct asked_survey_list surveys;
 	struct asked_map_list maps;
-	struct decision_list decisions;
+	struct decision_list decisions, contracts;
 };
 
 #endif

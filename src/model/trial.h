@@ -108,6 +108,8 @@ struct trial {
 	struct binding_list params;
 	struct build_config config;
 	enum verdict verdict;
+	const char *rounding; /* how the results differ within what the driver tolerates: rests on a contract; NULL: not at all */
+	bool unconfirmed;     /* it would be faster, but rests on a contract that nobody has confirmed */
 	bool held_back; /* interrupted, or over fewer layouts than asked for: no verdict may follow from its time */
 	enum rung rung; /* that settled it */
 	const char *evidence; /* one sentence: the settling rung's */
@@ -145,6 +147,8 @@ struct family {
 };
 LIST_OF(struct family, family_list);
 
+/* What its being faster rests on and nobody has confirmed; NULL: nothing. */
+const char *trial_unconfirmed_contract(const struct trial *trial);
 const char *verdict_name(enum verdict verdict); /* "no effect" */
 const char *rung_name(enum rung rung);          /* "tokens" */
 const char *step_result_name(enum step_result result);

@@ -795,7 +795,8 @@ static void tables_report(struct whole *whole, size_t from)
 					finding_edit(whole->sink, finding, entry->offset, entry->length, "");
 			}
 			if (finding->edits.count)
-				finding->contract = "the candidate takes the practice away: only the plain implementation is left to choose";
+				finding->evidence = arena_printf(arena, "%s; the candidate takes the practice away: only the plain implementation "
+				                                 "is left to choose", finding->evidence);
 		}
 	}
 }
@@ -829,7 +830,8 @@ static void ifs_report(struct whole *whole, size_t from)
 				finding_edit(whole->sink, finding, other->offset + other->length, 0, ")");
 			}
 			if (finding->edits.count)
-				finding->contract = "the candidate takes the practice away: only the plain implementation is left";
+				finding->evidence = arena_printf(arena, "%s; the candidate takes the practice away: only the plain implementation "
+				                                 "is left", finding->evidence);
 		}
 	}
 }

@@ -658,7 +658,8 @@ static void guard_look(struct sharing *sharing, struct ast_node *record)
 	bool between = offset > 0 && (isalnum((unsigned char)text[offset - 1]) || text[offset - 1] == '}') &&
 	               offset + length < size && isalnum((unsigned char)text[offset + length]);
 	finding_edit(sharing->sink, finding, record->range.offset + offset, length, between ? " " : "");
-	finding->contract = "the candidate takes the practice away: it shows what the alignment is worth";
+	finding->evidence = arena_printf(arena, "%s; the candidate takes the practice away: it shows what the alignment is worth",
+	                                 finding->evidence);
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------------------- */

@@ -303,7 +303,8 @@ static void guard_look(struct locking *locking, struct ast_node *call)
 	                                 node_text(locking->unit, subscript, arena));
 	ablation(locking->unit, array, subscript, locking->sink, finding);
 	if (finding->edits.count)
-		finding->contract = "the candidate takes the practice away, one lock for all: it shows what the row of locks is worth";
+		finding->evidence = arena_printf(arena, "%s; the candidate takes the practice away, one lock for all: it shows what the row "
+		                                 "of locks is worth", finding->evidence);
 }
 
 /* ---- all --------------------------------------------------------------------------------------------------------- */

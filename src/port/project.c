@@ -529,6 +529,7 @@ static enum status survey_item(struct reader *reader, const yaml_node_t *item)
 	return ST_OK;
 }
 
+/* `contracts` have the same form: both are a person's word on what an id names. */
 enum decision_key { D_FINDING, D_REASON };
 static const char *const decision_keys[] = {"finding", "reason", NULL};
 
@@ -557,11 +558,25 @@ static enum status decision_item(struct reader *reader, const yaml_node_t *item)
 	return ST_OK;
 }
 
+static enum status contract_item(struct reader *reader, const yaml_node_t *item)
+{
+	struct decision contract = {0};
+	if (read_mapping(reader, item, "a contract", decision_keys, &contract, decision_field))
+		return reader->err->code;
+	if (!contract.finding)
+		return fail(reader, item, "a contract has no `finding`: the id that assay scan prints, or its beginning");
+	if (!contract.reason)
+		return fail(reader, item, "the contract of `%s` has no `reason`: say who confirms it, and why it holds",
+		            contract.finding);
+	list_push(reader->arena, &reader->project->contracts, contract);
+	return ST_OK;
+}
+
 /* ---- the whole file ----------------------------------------------------------------------------------------- */
 
-enum project_key { P_TREE, P_SCAN, P_COMPILE_COMMANDS, P_BUILD, P_WORKLOADS, P_HYPOTHESES, P_SURVEYS, P_MAPS, P_DECISIONS };
+enum project_key { P_TREE, P_SCAN, P_COMPILE_COMMANDS, P_BUILD, P_WORKLOADS, P_HYPOTHESES, P_SURVEYS, P_MAPS, P_DECISIONS, P_CONTRACTS };
 static const char *const project_keys[] = {"tree",       "scan",    "compile_commands", "build", "workloads",
-                                           "hypotheses", "surveys", "maps",             "decisions", NULL};
+                                           "hypotheses", "surveys", "maps",             "decisions", "contracts", NULL};
 
 static enum status project_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
 {
@@ -594,6 +609,8 @@ static enum status project_field(struct reader *reader, size_t name, const yaml_
 		return read_list(reader, value, "maps", map_item);
 	case P_DECISIONS:
 		return read_list(reader, value, "decisions", decision_item);
+	case P_CONTRACTS:
+		return read_list(reader, value, "contracts", contract_item);
 	}
 	BUG("project key %zu", name);
 }

@@ -101,6 +101,7 @@ static json_t *hypothesis_json(const struct hypothesis *hypothesis)
 	put(object, "kind", text_json(candidate_kind_name(hypothesis->kind)));
 	put(object, "candidate", text_json(hypothesis->text));
 	put(object, "contract", text_json(hypothesis->contract));
+	put(object, "contract_accepted", text_json(hypothesis->contract_accepted));
 	put(object, "deliberate", text_json(hypothesis->deliberate));
 	put(object, "argument", text_json(hypothesis->argument));
 	return object;
@@ -294,6 +295,8 @@ static json_t *trial_json(const struct trial *trial)
 	put(object, "layouts", spread_json(&trial->spread));
 	put(object, "alpha", real_json(trial->alpha));
 	put(object, "margin", real_json(trial->margin));
+	put(object, "rounding", text_json(trial->rounding));
+	put(object, "unconfirmed", json_boolean(trial->unconfirmed));
 	put(object, "held_back", json_boolean(trial->held_back));
 	put(object, "p", positive_json(trial->p));
 	put(object, "p_adjusted", positive_json(trial->p_adjusted));
@@ -776,6 +779,7 @@ static struct hypothesis *hypothesis_get(const struct reader *reader, const stru
 		.kind = get_candidate_kind(reader, place, object, "kind"),
 		.text = get_text(reader, place, object, "candidate", true),
 		.contract = get_text(reader, place, object, "contract", true),
+		.contract_accepted = get_text_or_missing(reader, place, object, "contract_accepted"),
 		.deliberate = get_text(reader, place, object, "deliberate", true),
 		.argument = get_text(reader, place, object, "argument", true),
 	};
@@ -1119,6 +1123,8 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 		.spread = spread_get(reader, place, object),
 		.alpha = get_real(reader, place, object, "alpha", 0),
 		.margin = get_real(reader, place, object, "margin", 0),
+		.rounding = get_text_or_missing(reader, place, object, "rounding"),
+		.unconfirmed = get_bool_or_missing(reader, place, object, "unconfirmed", false),
 		.held_back = get_bool_or_missing(reader, place, object, "held_back", false),
 		.p = get_real_or_missing(reader, place, object, "p", 0),
 		.p_adjusted = get_real_or_missing(reader, place, object, "p_adjusted", 0),

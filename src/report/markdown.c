@@ -420,8 +420,8 @@ static void hypothesis_section(struct page *page, const struct family *family)
 		        marked(arena, hypothesis->finding->message));
 	if (hypothesis->claim)
 		fprintf(page->out, "Claimed: %s\n\n", marked(arena, hypothesis->claim));
-	if (hypothesis->contract)
-		fprintf(page->out, "Holds only if: %s\n\n", marked(arena, hypothesis->contract));
+	if (contract_text(arena, family))
+		fprintf(page->out, "It %s\n\n", marked(arena, contract_text(arena, family)));
 	if (hypothesis->deliberate)
 		fprintf(page->out, "Deliberate: %s\n\n", marked(arena, hypothesis->deliberate));
 	trials_table(page, family);

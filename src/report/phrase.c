@@ -381,3 +381,24 @@ struct string_list unavailable_counters(struct arena *arena, const struct run *r
 		}
 	return said;
 }
+
+const char *contract_text(struct arena *arena, const struct family *family)
+{
+	const struct hypothesis *hypothesis = family->hypothesis;
+	const char *contract = hypothesis->contract;
+	bool unconfirmed = false;
+	for (size_t i = 0; i < family->trials.count; i++) {
+		unconfirmed = unconfirmed || family->trials.at[i]->unconfirmed;
+		contract = contract ? contract : family->trials.at[i]->rounding;
+	}
+	if (!contract || (family->verdict != VERDICT_FASTER && family->verdict != VERDICT_MIXED &&
+	                  family->verdict != VERDICT_INCONCLUSIVE))
+		return NULL;
+	/* The evidence of such a trial has the contract already. */
+	if (unconfirmed)
+		return arena_printf(arena, "can be confirmed by --accept-contract, or in assay.yaml under `contracts` (finding: %s, "
+		                    "reason: who says so and why)", hypothesis->id);
+	return arena_printf(arena, "holds only if: %s%s", contract,
+	                    hypothesis->contract_accepted
+	                        ? arena_printf(arena, " (confirmed: %s)", hypothesis->contract_accepted) : "");
+}

@@ -43,6 +43,9 @@ bool trial_explains(const struct trial *trial);
 const char *trial_limits(struct arena *arena, const struct trial *trial);
 /* "tokens: the 8,812 preprocessed tokens …". */
 const char *rung_evidence(struct arena *arena, enum rung rung, const char *evidence);
+/* What "faster" rests on besides the measurement, and who has confirmed that, or how to; NULL where nothing does, or the
+ * verdict needs none of it. */
+const char *contract_text(struct arena *arena, const struct family *family);
 /* " (in 1 of 12 trials)", where the verdict is not all trials' own. */
 const char *family_share(struct arena *arena, const struct family *family);
 /* "1 faster, 2 no effect". */

@@ -404,9 +404,9 @@ static void family_print(struct printer *printer, const struct family *family, b
 	/* What a pattern promises everywhere stands in `explain`; what somebody claimed of this change belongs here. */
 	if (hypothesis->claim && !hypothesis->finding)
 		indented(printer, DIM, VERDICT_COLUMN, arena_printf(arena, "claimed: %s", hypothesis->claim));
-	if (hypothesis->contract && (family->verdict == VERDICT_FASTER || family->verdict == VERDICT_MIXED ||
-	                             family->verdict == VERDICT_INCONCLUSIVE))
-		indented(printer, PLAIN, VERDICT_COLUMN, arena_printf(arena, "holds only if: %s", hypothesis->contract));
+	const char *contract = contract_text(arena, family);
+	if (contract)
+		indented(printer, PLAIN, VERDICT_COLUMN, contract);
 	if (hypothesis->argument && hypothesis->kind != CANDIDATE_COMMAND && !text_equal(hypothesis->argument, hypothesis->title))
 		indented(printer, DIM, VERDICT_COLUMN, hypothesis->argument);
 }
@@ -809,6 +809,8 @@ void term_record(FILE *out, const struct run *run, const struct term_options *op
 			key_print(&printer, 2, "claimed", hypothesis->claim);
 		if (hypothesis->contract)
 			key_print(&printer, 2, "only if", hypothesis->contract);
+		if (hypothesis->contract && hypothesis->contract_accepted)
+			key_print(&printer, 2, "confirmed", hypothesis->contract_accepted);
 		if (hypothesis->deliberate)
 			key_print(&printer, 2, "deliberate", hypothesis->deliberate);
 		if (hypothesis->finding && hypothesis->finding->message)

@@ -22,6 +22,10 @@
  * called faster or slower although its theta is 0 is at most alpha, and apart from that so is the chance that any
  * interval misses.
  *
+ * What a trial is faster by may rest on a contract: what the candidate promises and no proof shows, since equal results
+ * on a workload say nothing about other callers, or a rounding that the driver tolerates. While nobody has confirmed it, a
+ * trial that would be faster is inconclusive ("unconfirmed"). The other verdicts need no contract (adr/0008).
+ *
  * A family's verdict claims no more than its trials do:
  *
  *   wrong results anywhere                            wrong results
@@ -30,7 +34,8 @@
  *   faster and slower                                 mixed
  *   slower, none faster                               slower   (evidence says in how many)
  *   faster, none slower                               faster, if no trial is left that may be slower by D or more
- *                                                     (an interrupted one may be, whatever its interval);
+ *                                                     (an interrupted one may be, whatever its interval) and none
+ *                                                     rests on a contract that nobody has confirmed;
  *                                                     else inconclusive
  *   a trial inconclusive                              inconclusive
  *   deliberate among no effect, not reached, not built deliberate
@@ -403,6 +408,7 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 {
 	struct arena *arena = &session->arena;
 	trial->rung = RUNG_TIME;
+	trial->unconfirmed = false;
 	trial->p = trial->p_adjusted = 0;
 	trial->effect = effect_of(measurement, false, NULL, 0, &trial->p);
 	struct control none = {0};
@@ -467,7 +473,7 @@ static void trial_gate(struct arena *arena, struct trial *trial, double alpha, s
 	double margin = trial_margin(trial);
 	bool differs = trial->verdict == VERDICT_FASTER || trial->verdict == VERDICT_SLOWER;
 	bool passes = trial->p_adjusted <= alpha;
-	bool open = trial->verdict == VERDICT_INCONCLUSIVE && !trial->held_back &&
+	bool open = trial->verdict == VERDICT_INCONCLUSIVE && !trial->held_back && !trial->unconfirmed &&
 	            (!trial->control.done || trial->control.quiet);
 	if (differs && !passes) {
 		trial->verdict = VERDICT_INCONCLUSIVE;
@@ -512,6 +518,19 @@ static void hypothesis_gate(struct session *session, const struct hypothesis *hy
 	arena_release(&scratch);
 }
 
+/* ---- contracts --------------------------------------------------------------------------------------------------- */
+
+static void contract_gate(struct arena *arena, struct trial *trial)
+{
+	const char *contract = trial_unconfirmed_contract(trial);
+	if (!contract || trial->verdict != VERDICT_FASTER)
+		return;
+	trial->verdict = VERDICT_INCONCLUSIVE;
+	trial->unconfirmed = true;
+	trial->evidence = arena_printf(arena, "rests on a contract that nobody has confirmed: %s; measured: %s", contract,
+	                               trial->evidence);
+}
+
 /* ---- family ---------------------------------------------------------------------------------------------------------- */
 
 enum { VERDICTS = VERDICT_FAILED + 1 };
@@ -519,6 +538,7 @@ enum { VERDICTS = VERDICT_FAILED + 1 };
 struct tally {
 	size_t of[VERDICTS];
 	size_t may_be_slower; /* inconclusive or unsettled, with no bound below the margin */
+	size_t unconfirmed;
 	double low, high;     /* the hull of all known intervals */
 	bool measured;
 	bool same_rung;
@@ -530,6 +550,7 @@ static struct tally family_tally(const struct family *family)
 	for (size_t i = 0; i < family->trials.count; i++) {
 		const struct trial *trial = family->trials.at[i];
 		tally.of[trial->verdict]++;
+		tally.unconfirmed += trial->unconfirmed;
 		bool open = trial->verdict == VERDICT_INCONCLUSIVE || trial->verdict == VERDICT_NONE;
 		double margin = trial_margin(trial);
 		if (open && (trial->held_back || !(trial->effect.known && trial->effect.high < margin)))
@@ -560,7 +581,7 @@ static enum verdict family_verdict(const struct tally *tally, size_t count)
 	if (of[VERDICT_SLOWER])
 		return VERDICT_SLOWER;
 	if (of[VERDICT_FASTER])
-		return tally->may_be_slower ? VERDICT_INCONCLUSIVE : VERDICT_FASTER;
+		return tally->may_be_slower || tally->unconfirmed ? VERDICT_INCONCLUSIVE : VERDICT_FASTER;
 	if (of[VERDICT_INCONCLUSIVE] || of[VERDICT_NONE])
 		return VERDICT_INCONCLUSIVE;
 	if (of[VERDICT_DELIBERATE])
@@ -586,6 +607,14 @@ static const struct trial *first_with(const struct family *family, enum verdict 
 	return NULL;
 }
 
+static const struct trial *first_unconfirmed(const struct family *family)
+{
+	for (size_t i = 0; i < family->trials.count; i++)
+		if (family->trials.at[i]->unconfirmed)
+			return family->trials.at[i];
+	BUG("no trial of the family is unconfirmed");
+}
+
 static const char *family_evidence(struct arena *arena, const struct family *family, const struct tally *tally)
 {
 	size_t count = family->trials.count;
@@ -608,6 +637,10 @@ static const char *family_evidence(struct arena *arena, const struct family *fam
 	const struct trial *bad = first_with(family, told);
 	if (bad)
 		return arena_printf(arena, "%s; %s: %s", text, trial_place(arena, bad), bad->evidence);
+	if (tally->unconfirmed)
+		text = arena_printf(arena, "%s; %zu would be faster, but rest%s on a contract that nobody has confirmed: %s", text,
+		                    tally->unconfirmed, tally->unconfirmed == 1 ? "s" : "",
+		                    trial_unconfirmed_contract(first_unconfirmed(family)));
 	if (tally->measured)
 		return arena_printf(arena, "%s; together their intervals span [%s, %s] %%", text, bound_text(arena, tally->low),
 		                    bound_text(arena, tally->high));
@@ -640,6 +673,7 @@ void judge_families(struct session *session)
 	for (size_t i = 0; i < run->hypotheses.count; i++)
 		hypothesis_gate(session, run->hypotheses.at[i]);
 	for (size_t i = 0; i < run->trials.count; i++) {
+		contract_gate(&session->arena, run->trials.at[i]);
 		struct family *family = family_of(session, run->trials.at[i]);
 		list_push(&session->arena, &family->trials, run->trials.at[i]);
 	}

@@ -3,12 +3,17 @@
  * itself by luck: before a candidate is called wrong, the baseline equals itself twice more and the candidate differs
  * again.
  *
+ * Records are compared to the byte, but for floating-point numbers for which the driver names a tolerance: those that
+ * differ within it are no difference, and are told as rounding, unless the baseline rounds otherwise from run to run itself.
+ *
  * Both programs run at once and their records are compared while they arrive, so memory stays constant however much
  * they hand over. */
 #include "port/workload.h"
 #include "stage/stages.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 enum { CHUNK_BYTES = 64 * 1024, LABEL_MAX_BYTES = 4096, SAID_LINES = 5, ITSELF_AGAIN = 2 };
@@ -28,6 +33,8 @@ struct outputs_pair {
 	unsigned records;
 	unsigned long long bytes;
 	const char *difference; /* NULL: none so far */
+	double rounding;          /* the largest tolerated difference, of the larger number's size; 0: none so far */
+	const char *rounding_where;
 };
 
 /* True when `status` lets the comparison go on; else the side's failure is known, or `err` is set. */
@@ -60,7 +67,9 @@ static bool side_header(struct outputs_pair *pair, struct outputs_side *side, st
 	struct bench_record *record = &side->record;
 	if (!side_receive(pair, side, record, sizeof *record, err))
 		return false;
-	bool known = record->magic == BENCH_MAGIC && (record->kind == BENCH_RECORD || record->kind == BENCH_END);
+	bool known = record->magic == BENCH_MAGIC && (record->kind == BENCH_RECORD || record->kind == BENCH_END) &&
+	             (record->element == 0 || record->element == sizeof(float) || record->element == sizeof(double)) &&
+	             (record->element == 0 || record->size % record->element == 0);
 	if (!known || record->label_size > LABEL_MAX_BYTES) {
 		side->failure = known ? "a label of assay_output() is longer than 4096 bytes"
 		                      : "it writes to descriptor 4, which assay needs for its results";
@@ -86,6 +95,54 @@ static bool side_ended_well(struct outputs_pair *pair, struct outputs_side *side
 	return side->failure == NULL;
 }
 
+/* Number `index` of a chunk, as it was handed over. */
+static double number_at(const unsigned char *chunk, size_t element, size_t index)
+{
+	float single;
+	double number;
+	if (element == sizeof single) {
+		memcpy(&single, chunk + index * element, element);
+		return single;
+	}
+	memcpy(&number, chunk + index * element, element);
+	return number;
+}
+
+/* By how much of the larger one they differ; INFINITY: by more than rounding could. */
+static double numbers_differ(double a, double b)
+{
+	if ((isnan(a) && isnan(b)) || a == b)
+		return 0;
+	if (!isfinite(a) || !isfinite(b))
+		return INFINITY;
+	return fabs(a - b) / fmax(fabs(a), fabs(b));
+}
+
+/* Two chunks that differ in some byte; `at` of the record's data lies before them. Chunks hold whole numbers: their size is
+ * a multiple of a number's. */
+static void pair_numbers(struct outputs_pair *pair, uint64_t at, size_t size)
+{
+	struct outputs_side *a = pair->side[0], *b = pair->side[1];
+	struct arena *arena = &pair->session->arena;
+	size_t element = a->record.element;
+	for (size_t i = 0; i < size / element; i++) {
+		double one = number_at(a->chunk, element, i), other = number_at(b->chunk, element, i);
+		double differ = numbers_differ(one, other);
+		if (differ > a->record.tolerance) {
+			pair->difference = arena_printf(arena, "record %u \"%s\" differs at number %llu: %.17g, the baseline has %.17g, more "
+			                                "than the driver tolerates (%g of it)", pair->records + 1, a->label,
+			                                (unsigned long long)(at / element + i), other, one, a->record.tolerance);
+			return;
+		}
+		if (differ > pair->rounding) {
+			pair->rounding = differ;
+			pair->rounding_where = arena_printf(arena, "record %u \"%s\" is rounded otherwise, by up to %.2g of its numbers, "
+			                                    "within the %g that the driver tolerates", pair->records + 1, a->label,
+			                                    differ, a->record.tolerance);
+		}
+	}
+}
+
 static bool pair_data(struct outputs_pair *pair, struct err *err)
 {
 	struct outputs_side *a = pair->side[0], *b = pair->side[1];
@@ -94,7 +151,12 @@ static bool pair_data(struct outputs_pair *pair, struct err *err)
 		size_t size = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
 		if (!side_receive(pair, a, a->chunk, size, err) || !side_receive(pair, b, b->chunk, size, err))
 			return false;
-		if (memcmp(a->chunk, b->chunk, size) != 0) {
+		bool differ = memcmp(a->chunk, b->chunk, size) != 0;
+		if (differ && a->record.element) {
+			pair_numbers(pair, at, size);
+			if (pair->difference)
+				return false;
+		} else if (differ) {
 			size_t i = 0;
 			while (a->chunk[i] == b->chunk[i])
 				i++;
@@ -134,6 +196,9 @@ static bool pair_record(struct outputs_pair *pair, struct err *err)
 	else if (a->record.size != b->record.size)
 		pair->difference = arena_printf(arena, "record %u \"%s\" has %llu bytes, the baseline has %llu", number, a->label,
 		                                (unsigned long long)b->record.size, (unsigned long long)a->record.size);
+	else if (a->record.element != b->record.element || a->record.tolerance != b->record.tolerance)
+		pair->difference = arena_printf(arena, "record %u \"%s\" tolerates another difference than the baseline's", number,
+		                                a->label);
 	if (pair->difference || !pair_data(pair, err))
 		return false;
 	pair->records++;
@@ -181,7 +246,8 @@ static enum status outputs_once(const struct outputs_run *run, const struct vari
 {
 	struct outputs_result *result = run->result;
 	struct outputs_side *sides = run->sides;
-	struct outputs_pair pair = {run->session, {&sides[0], &sides[1]}, 0, run->timeout_s, 0, 0, NULL};
+	struct outputs_pair pair = {
+	    .session = run->session, .side = {&sides[0], &sides[1]}, .timeout_s = run->timeout_s};
 	sides[0].failure = sides[1].failure = NULL;
 	enum status status = pair_run(&pair, (const struct variant *const[2]){reference, compared}, run->params, err);
 	if (status != ST_OK)
@@ -197,6 +263,7 @@ static enum status outputs_once(const struct outputs_run *run, const struct vari
 		result->verdict = OUTPUTS_DIFFER;
 		result->text = pair.difference;
 	}
+	result->rounding = pair.rounding_where;
 	return ST_OK;
 }
 
@@ -224,10 +291,13 @@ static enum status outputs_run(const struct outputs_run *run, const struct varia
 	enum status status = outputs_itself(run, baseline, err);
 	if (status != ST_OK || result->verdict != OUTPUTS_EQUAL)
 		return status;
+	bool rounds_itself = result->rounding != NULL;
 	session_progress(run->session, "comparing results", 1, 2, -1);
 	status = outputs_once(run, baseline, candidate, err);
 	if (status != ST_OK)
 		return status;
+	if (rounds_itself)
+		result->rounding = NULL;
 	if (result->verdict == OUTPUTS_EQUAL && result->records == 0) {
 		result->verdict = OUTPUTS_NONE;
 		result->text = "the workload hands over no results";

@@ -118,7 +118,7 @@ MUST_CHECK enum status reach_map(struct session *session, const struct variant *
 
 /* ---- outputs: same results? --------------------------------------------------------------------------------- */
 enum outputs_verdict {
-	OUTPUTS_EQUAL,
+	OUTPUTS_EQUAL, /* to the byte, or but for `rounding` */
 	OUTPUTS_DIFFER,            /* `text` names the first record and byte that differ */
 	OUTPUTS_CANDIDATE_FAILED,  /* it crashed, hung, or said that it failed; `text` has its last lines */
 	OUTPUTS_BASELINE_FAILED,
@@ -130,6 +130,9 @@ struct outputs_result {
 	unsigned records;
 	unsigned long long bytes; /* compared */
 	const char *text; /* OUTPUTS_EQUAL: "" unless there is more to say than records and bytes */
+	/* OUTPUTS_EQUAL: floating-point results differ within the driver's own tolerance, though the baseline equals itself to
+	 * the byte; one clause. NULL: they don't. */
+	const char *rounding;
 };
 /* Of variants that are commands; outputs_compare() hands them on. */
 MUST_CHECK enum status outputs_command(struct session *session, const struct variant *baseline,

@@ -62,7 +62,7 @@ static void test_everything_that_try_takes(void **state)
 	assert_null(parse("try --patch a.patch --workload x --workload y --bench b.c --bench-source s.c --bench-source t.c "
 	                  "--bench-flags '-I. -DX' --bench-libs -lm --param block=1,2 --param mode=fast --matrix 'cc=gcc-12,clang "
 	                  "opt=-O2,-O3 -march=native' --margin 0.5% --alpha 5% --budget 2m --seed 7 --to-rung outputs "
-	                  "--measure-anyway --require faster --forbid wrong-results --project p --source=s -pbuild -j3 "
+	                  "--measure-anyway --accept-contract --require faster --forbid wrong-results --project p --source=s -pbuild -j3 "
 	                  "--format json -o out.json", &options));
 	assert_string_equal(options.patch, "a.patch");
 	assert_int_equal(options.workloads.count, 2);
@@ -76,6 +76,7 @@ static void test_everything_that_try_takes(void **state)
 	assert_true(options.seed_given && options.seed == 7);
 	assert_int_equal(options.to_rung, RUNG_OUTPUTS);
 	assert_true(options.measure_anyway);
+	assert_true(options.accept_contract);
 	assert_int_equal(options.require, VERDICT_FASTER);
 	assert_int_equal(options.forbid, VERDICT_WRONG_RESULTS);
 	assert_string_equal(options.database, "build");

@@ -376,6 +376,82 @@ static void family_claims_no_more_than_its_trials(void **state)
 	assert_string_equal(family->evidence, "its evidence");
 }
 
+/* ---- contracts -------------------------------------------------------------------------------------------------------- */
+
+static void nothing_is_faster_by_a_contract_that_nobody_confirmed(void **state)
+{
+	struct session *session = *state;
+	struct hypothesis h = {.id = "h", .contract = "`a` and `b` never overlap"};
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_add(session, &h, VERDICT_NO_EFFECT, -0.004, 0.003);
+	struct trial *trial = session->run.trials.at[0];
+	const struct family *family = family_judged(session, VERDICT_INCONCLUSIVE);
+	assert_int_equal(trial->verdict, VERDICT_INCONCLUSIVE);
+	assert_int_equal(trial->rung, RUNG_TIME);
+	assert_true(trial->unconfirmed);
+	assert_string_equal(trial->evidence, "rests on a contract that nobody has confirmed: `a` and `b` never overlap; measured: "
+	                    "its evidence");
+	HAS(family->evidence, "1 would be faster, but rests on a contract that nobody has confirmed: `a` and `b` never overlap");
+
+	/* Judged once more, as a stored run is: the same. */
+	list_push(&session->arena, &session->run.trials, trial);
+	const char *before = trial->evidence;
+	family_judged(session, VERDICT_INCONCLUSIVE);
+	assert_ptr_equal(trial->evidence, before);
+
+	/* Slower and no effect need no contract. */
+	family_add(session, &h, VERDICT_SLOWER, 0.02, 0.05);
+	family_judged(session, VERDICT_SLOWER);
+	family_add(session, &h, VERDICT_NO_EFFECT, -0.004, 0.003);
+	family_judged(session, VERDICT_NO_EFFECT);
+
+	h.contract_accepted = "jd: the header says so";
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_judged(session, VERDICT_FASTER);
+}
+
+static void rounding_is_a_contract(void **state)
+{
+	struct session *session = *state;
+	struct hypothesis h = {.id = "flags:-ffast-math"};
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_judged(session, VERDICT_FASTER);
+
+	/* One workload's results are rounded otherwise: what the others show does not make the family faster. */
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	struct trial *trial = session->run.trials.at[0];
+	trial->rounding = "record 1 \"sum\" is rounded otherwise";
+	const struct family *family = family_judged(session, VERDICT_INCONCLUSIVE);
+	assert_true(trial->unconfirmed);
+	HAS(family->evidence, "nobody has confirmed: record 1 \"sum\" is rounded otherwise");
+
+	h.contract_accepted = "jd: the plot has three digits";
+	family_add(session, &h, VERDICT_FASTER, -0.05, -0.02);
+	session->run.trials.at[0]->rounding = trial->rounding;
+	family_judged(session, VERDICT_FASTER);
+}
+
+/* Holm's gate must not give back what the contract holds. */
+static void holm_does_not_confirm_a_contract(void **state)
+{
+	struct session *session = *state;
+	struct hypothesis h = {.id = "h", .contract = "a promise"};
+	struct measurement measurement = samples(session, 60, -0.05, 0.003);
+	struct trial trial = judged(session, &measurement, 0.001);
+	trial.hypothesis = &h;
+	trial.config = (struct build_config){"gcc-12", "-O2"};
+	session->run.alpha = 0.01;
+	list_push(&session->arena, &session->run.hypotheses, &h);
+	for (int again = 0; again < 2; again++) {
+		struct trial *at = &trial;
+		list_push(&session->arena, &session->run.trials, at);
+		family_judged(session, VERDICT_INCONCLUSIVE);
+		assert_true(trial.unconfirmed);
+	}
+	session->run.hypotheses.count = 0;
+}
+
 static void families_are_hypothesis_and_configuration(void **state)
 {
 	struct session *session = *state;
@@ -546,6 +622,9 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(p_follows_the_effects_direction, setup, teardown),
 	    cmocka_unit_test_setup_teardown(family_claims_no_more_than_its_trials, setup, teardown),
 	    cmocka_unit_test_setup_teardown(families_are_hypothesis_and_configuration, setup, teardown),
+	    cmocka_unit_test_setup_teardown(nothing_is_faster_by_a_contract_that_nobody_confirmed, setup, teardown),
+	    cmocka_unit_test_setup_teardown(rounding_is_a_contract, setup, teardown),
+	    cmocka_unit_test_setup_teardown(holm_does_not_confirm_a_contract, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
 }

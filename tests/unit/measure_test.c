@@ -44,7 +44,8 @@ static const char driver[] =
     "#ifndef BAD\n#define BAD 0\n#endif\n"
     "enum { GOOD, CRASH, HANG, SAYS_FAIL, OTHER_BYTE, OTHER_SIZE, ONE_LESS, ONE_MORE, OTHER_LABEL, RANDOM, NO_OUTPUT,\n"
     "       CRASH_IN_SETUP, HANG_IN_SETUP, CRASH_AT_END, WRITES_TO_4, HANG_LATER, CRASH_LATER, WRONG_LATER,\n"
-    "       OTHER_ONCE, RANDOM_LATER, THREADS, UNAVAILABLE, CALLS };\n"
+    "       OTHER_ONCE, RANDOM_LATER, THREADS, UNAVAILABLE, CALLS, ROUNDS, ROUNDED, ROUNDED_MUCH, ROUNDED_TO_NAN,\n"
+    "       ROUNDS_EXACT, ROUNDS_ODDLY };\n"
     "struct state { unsigned char data[100000]; uint64_t sum; unsigned long calls; };\n"
     "/* How often the program was started, this time included. */\n"
     "static long starts(void)\n"
@@ -90,6 +91,15 @@ static const char driver[] =
     "	struct state *s = state;\n"
     "	if (BAD == NO_OUTPUT) return;\n"
     "	if (BAD == WRITES_TO_4 && write(4, \"hello, this is not a record of assay at all\", 43)) return;\n"
+    "	if (BAD >= ROUNDS) {\n"
+    "		double values[9000];\n"
+    "		for (int i = 0; i < 9000; i++) values[i] = 1e3 / (i + 1);\n"
+    "		if (BAD == ROUNDED) values[8500] *= 1 + 1e-13;\n"
+    "		if (BAD == ROUNDED_MUCH) values[8500] *= 1 + 1e-11;\n"
+    "		if (BAD == ROUNDED_TO_NAN) values[8500] = values[8500] / 0.0 * 0.0;\n"
+    "		assay_output_doubles(b, \"numbers\", values, 9000, BAD == ROUNDS_ODDLY ? 1.5 : BAD == ROUNDS_EXACT ? 0 : 1e-12);\n"
+    "		return;\n"
+    "	}\n"
     "	assay_output(b, \"sum\", &s->sum, sizeof s->sum);\n"
     "	if (BAD == OTHER_BYTE) s->data[70000] ^= 1;\n"
     "	if (BAD == RANDOM) s->data[3] = (unsigned char)(getpid() & 255);\n"
@@ -539,6 +549,31 @@ static void outputs_table(void **state)
 	}
 }
 
+/* Numbers for which the driver names a tolerance: 9,000 of them, so more than one chunk. */
+static void outputs_may_be_rounded_within_the_drivers_tolerance(void **state)
+{
+	struct outputs_result result = compared(*state, "ROUNDS", "ROUNDS", 20);
+	assert_int_equal(result.verdict, OUTPUTS_EQUAL);
+	assert_null(result.rounding);
+	result = compared(*state, "ROUNDS", "ROUNDED", 20);
+	assert_int_equal(result.verdict, OUTPUTS_EQUAL);
+	HAS(result.rounding, "record 1 \"numbers\" is rounded otherwise, by up to 1e-13 of its numbers, within the 1e-12");
+	result = compared(*state, "ROUNDS", "ROUNDED_MUCH", 20);
+	assert_int_equal(result.verdict, OUTPUTS_DIFFER);
+	HAS(result.text, "record 1 \"numbers\" differs at number 8500: ");
+	HAS(result.text, "more than the driver tolerates (1e-12 of it)");
+	assert_null(result.rounding);
+	result = compared(*state, "ROUNDS", "ROUNDED_TO_NAN", 20);
+	assert_int_equal(result.verdict, OUTPUTS_DIFFER);
+	/* What is tolerated is no choice of the candidate's. */
+	result = compared(*state, "ROUNDS_EXACT", "ROUNDED", 20);
+	assert_int_equal(result.verdict, OUTPUTS_DIFFER);
+	HAS(result.text, "tolerates another difference");
+	result = compared(*state, "ROUNDS", "ROUNDS_ODDLY", 20);
+	assert_int_equal(result.verdict, OUTPUTS_CANDIDATE_FAILED);
+	HAS(result.text, "the tolerance of \"numbers\" is 1.5");
+}
+
 static void outputs_that_hang_end_in_time(void **state)
 {
 	double started = proc_now();
@@ -871,6 +906,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(a_system_call_between_the_stamps_is_seen, setup, teardown),
 	    cmocka_unit_test_setup_teardown(kernel_counts_by_the_program_itself, setup, teardown),
 	    cmocka_unit_test_setup_teardown(outputs_table, setup, teardown),
+	    cmocka_unit_test_setup_teardown(outputs_may_be_rounded_within_the_drivers_tolerance, setup, teardown),
 	    cmocka_unit_test_setup_teardown(outputs_that_hang_end_in_time, setup, teardown),
 	    cmocka_unit_test_setup_teardown(outputs_can_be_interrupted, setup, teardown),
 	    cmocka_unit_test_setup_teardown(pairs_are_taken_and_kept, setup, teardown),

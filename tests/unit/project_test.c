@@ -86,7 +86,10 @@ static void a_full_file_is_read(void **state)
 	                         "    params: { block: [4096, 131072], level: 3 }\n"
 	                         "decisions:\n"
 	                         "  - finding: P04:lib/x.c:decode\n"
-	                         "    reason: kernel objtool\n"),
+	                         "    reason: kernel objtool\n"
+	                         "contracts:\n"
+	                         "  - finding: P01:lib/x.c:add\n"
+	                         "    reason: 'jd: x.h forbids overlap'\n"),
 	                 ST_OK);
 	const struct project *p = &f->project;
 	assert_string_equal(p->dir, f->dir);
@@ -112,6 +115,9 @@ static void a_full_file_is_read(void **state)
 	assert_string_equal(p->hypotheses.at[1].flags, "-O3 '-DA=b c'");
 	assert_string_equal(p->hypotheses.at[2].cc, "clang-19");
 	assert_string_equal(p->decisions.at[0].reason, "kernel objtool");
+	assert_int_equal(p->contracts.count, 1);
+	assert_string_equal(p->contracts.at[0].finding, "P01:lib/x.c:add");
+	assert_string_equal(p->contracts.at[0].reason, "jd: x.h forbids overlap");
 	assert_int_equal(f->notes.count, 0);
 }
 
@@ -229,6 +235,8 @@ static void mistakes_are_told_with_their_line(void **state)
 	    {"maps:\n  - {workload: w, parts: {a: b}}\n", ":2: ", "`parts` must be a list"},
 	    {"maps:\n  - {workload: w, parts: [{name: p}]}\n", ":2: ", "a part must have a `name` and `functions`"},
 	    {"decisions:\n  - finding: P03:a.c:f\n", ":2: ", "has no `reason`"},
+	    {"contracts:\n  - finding: P03:a.c:f\n", ":2: ", "has no `reason`: say who confirms it"},
+	    {"contracts:\n  - reason: jd\n", ":2: ", "a contract has no `finding`"},
 	    {"tree: nowhere\n", ": ", "is not a folder: correct `tree:`"},
 	    {"a: [1\nb: 2\n", ":2: ", "not YAML"},
 	    {"- a\n", ":1: ", "the project file must be a mapping of tree, scan"},
