@@ -1,0 +1,64 @@
+/* meter: counts, sums up and looks up what a network card hands over. Every anti-pattern of the catalogue stands here once
+ * ("plant: P01" on the line that must be reported), and beside it its harmless twin ("twin: P01"), which must not.
+ * "no-strict-aliasing: P01" is harmless by the rules of the language and must be reported where the compile command
+ * gives them up. */
+#ifndef METER_H
+#define METER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct key {
+	uint32_t epoch;
+	uint8_t mask;
+};
+
+struct wide_key {
+	double epoch;
+	uint16_t mask;
+};
+
+/* rows.c */
+void rows_scale(double *out, double *sum, const double *in, size_t count);
+void rows_add(double *out, const double *a, const double *b, size_t count);
+double rows_dot(const double *a, const double *b, size_t count);
+void rows_scale_short(float *out, uint64_t *sum, const float *in, size_t count);
+uint64_t rows_dot_whole(const uint32_t *a, const uint32_t *b, size_t count);
+
+/* cipher.c */
+void bytes_mask(uint8_t *out, size_t size, const struct key *key);
+void words_mask(uint32_t *out, size_t size, const uint8_t *key);
+void words_key(uint32_t *out, size_t size, const struct wide_key *key);
+
+/* text.c */
+void name_lower(char *name);
+size_t name_dots(const char *name);
+
+/* bits.c, wide.c */
+uint64_t bits_sum(const uint8_t *bytes, size_t count);
+uint64_t bits_count(const uint64_t *words, size_t count);
+void wide_add(const float *from, float *to);
+void wide_add_clean(const float *from, float *to);
+
+/* stat.c */
+enum { METER_WORKERS = 8 };
+void stat_packet(unsigned worker, uint32_t size);
+void stat_batch(unsigned worker, const uint32_t *sizes, size_t count);
+uint64_t stat_total(void);
+
+/* flows.c */
+struct flow {
+	struct flow *next;
+	uint64_t key, bytes;
+};
+void flow_insert(struct flow *flow);
+uint64_t flow_get(uint64_t key);
+int flow_limit_set(uint64_t limit);
+uint64_t flow_limit_get(void);
+
+/* lock.c */
+void lock_take(unsigned *lock);
+void lock_take_politely(unsigned *lock);
+void lock_release(unsigned *lock);
+
+#endif

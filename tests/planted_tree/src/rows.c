@@ -1,0 +1,42 @@
+#include "meter.h"
+
+void rows_scale(double *out, double *sum, const double *in, size_t count)
+{
+	for (size_t i = 0; i < count; i++) { /* plant: P01 */
+		out[i] = in[i] * 0.125;
+		*sum += in[i];
+	}
+}
+
+/* A store to a float changes no uint64_t. */
+void rows_scale_short(float *out, uint64_t *sum, const float *in, size_t count)
+{
+	for (size_t i = 0; i < count; i++) { /* no-strict-aliasing: P01 */
+		out[i] = in[i] * 0.125f;
+		*sum += (uint64_t)in[i];
+	}
+}
+
+/* Compilers compare the addresses once and keep a vector version. */
+void rows_add(double *out, const double *a, const double *b, size_t count) /* twin: P01 */
+{
+	for (size_t i = 0; i < count; i++)
+		out[i] = a[i] + b[i];
+}
+
+double rows_dot(const double *a, const double *b, size_t count)
+{
+	double sum = 0;
+	for (size_t i = 0; i < count; i++) /* plant: P07 */
+		sum += a[i] * b[i];
+	return sum;
+}
+
+/* Whole numbers may be added in any order. */
+uint64_t rows_dot_whole(const uint32_t *a, const uint32_t *b, size_t count) /* twin: P07 */
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < count; i++)
+		sum += (uint64_t)a[i] * b[i];
+	return sum;
+}
