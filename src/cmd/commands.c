@@ -50,7 +50,7 @@ const struct command command_table[] = {
 	 scan_examples, command_scan},
 	{CMD_EXPLAIN, "explain", "[ID]", 0, 1, "says what a pattern or a finding is, and when to leave it",
 	 "A pattern by its id or name, or a finding by its id or FILE:LINE: what it is, what it costs, when to leave it, the size "
-	 "that is claimed, what refutes it, and the candidate of a finding as a diff. Without ID: all patterns.",
+	 "that is claimed, what refutes it, what the last `assay prove` showed of it here, and the candidate of a finding as a diff. Without ID: all patterns.",
 	 explain_examples, command_explain},
 	{CMD_TRY, "try", "[FINDING | -- COMMAND...]", 0, 1,
 	 "settles one hypothesis: a finding, a patch, a macro, flags, a compiler, a command",

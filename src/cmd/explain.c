@@ -5,6 +5,7 @@
 #include "stage/stages.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static void pattern_print(FILE *out, const struct pattern *pattern, const struct term_options *options)
 {
@@ -30,6 +31,54 @@ static void pattern_print(FILE *out, const struct pattern *pattern, const struct
 	arena_release(&arena);
 }
 
+/* The newest run of `assay prove` that tried the pattern. *ret_found false: there is none, or no store. */
+static enum status proof_find(struct arena *arena, const char *pattern, struct run *ret_run, bool *ret_found, struct err *err)
+{
+	const char *path = NULL;
+	struct store *store = NULL;
+	struct store_run_list runs = {0};
+	*ret_found = false;
+	/* Looking something up makes no store. */
+	if (store_default_path(arena, &path, err) != ST_OK || access(path, R_OK) != 0) {
+		*err = ERR_INIT;
+		return ST_OK;
+	}
+	enum status status = store_open(path, &store, err);
+	if (status == ST_OK)
+		status = store_run_list(store, arena, 0, &runs, err);
+	for (size_t i = 0; i < runs.count && status == ST_OK && !*ret_found; i++) {
+		if (!text_starts(runs.at[i].command, "assay prove"))
+			continue;
+		status = run_from_store(store, arena, &runs.at[i], ret_run, err);
+		*ret_found = status == ST_OK && proves_pattern(ret_run, pattern);
+	}
+	store_close(store);
+	return status;
+}
+
+/* What `assay prove` found on this machine, or how to find it. */
+static void proof_print(FILE *out, const struct pattern *pattern, const struct term_options *options)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct run run;
+	bool found = false;
+	struct err err = ERR_INIT;
+	if (proof_find(&arena, pattern->id, &run, &found, &err) != ST_OK)
+		term_paragraph(out, "  proof here  ", arena_printf(&arena, "not available: %s", err.text), options);
+	else if (!found)
+		term_paragraph(out, "  proof here  ", arena_printf(&arena, "none yet: assay prove %s settles its examples on this machine, "
+		               "with its compilers", pattern->id), options);
+	else {
+		term_paragraph(out, "  proof here  ",
+		               arena_printf(&arena, "run %s on %s, %s: what its candidate does to its own examples", run.id,
+		                            run.host.name ? run.host.name : "an unknown host", run.host.cpu ? run.host.cpu : "unknown CPU"),
+		               options);
+		term_prove_pattern(out, &run, pattern->id, options);
+	}
+	arena_release(&arena);
+}
+
 static void patterns_list(FILE *out, const struct term_options *options)
 {
 	struct arena arena;
@@ -48,6 +97,7 @@ static void finding_explain(FILE *out, const struct finding *finding, bool datab
 	if (entry) {
 		fputc('\n', out);
 		pattern_print(out, entry->pattern, options);
+		proof_print(out, entry->pattern, options);
 	}
 	fputc('\n', out);
 	if (finding->candidate)
@@ -88,6 +138,7 @@ int command_explain(struct invocation *invocation)
 	const struct pattern_entry *entry = pattern_find(name);
 	if (entry) {
 		pattern_print(output.file, entry->pattern, &output.term);
+		proof_print(output.file, entry->pattern, &output.term);
 		return output_close(&output, &err) == ST_OK ? EXIT_DONE : complain(&err);
 	}
 	if (!strchr(name, ':')) {

@@ -59,6 +59,10 @@ void term_scan(FILE *out, const struct run *run, const struct term_options *opti
 void term_verdicts(FILE *out, const struct run *run, const struct term_options *options);
 /* Which patterns of the catalogue cost here: `assay prove`. */
 void term_prove(FILE *out, const struct run *run, const struct term_options *options);
+/* What such a run says of one pattern's two examples; `pattern` is its id. */
+void term_prove_pattern(FILE *out, const struct run *run, const char *pattern, const struct term_options *options);
+/* Is there anything to say? */
+bool proves_pattern(const struct run *run, const char *pattern);
 /* Everything that is known of a run. */
 void term_record(FILE *out, const struct run *run, const struct term_options *options);
 /* A checkup of this machine: what a person pastes into an issue. */

@@ -188,6 +188,20 @@ static void table_print(FILE *out, struct arena *arena, const struct run *run, c
 	fputc('\n', out);
 }
 
+bool proves_pattern(const struct run *run, const char *pattern)
+{
+	return example_tried(run, pattern, "costs") || example_tried(run, pattern, "harmless");
+}
+
+void term_prove_pattern(FILE *out, const struct run *run, const char *pattern, const struct term_options *options)
+{
+	struct arena arena;
+	arena_init(&arena);
+	example_print(out, &arena, run, pattern, "costs", options);
+	example_print(out, &arena, run, pattern, "harmless", options);
+	arena_release(&arena);
+}
+
 void term_prove(FILE *out, const struct run *run, const struct term_options *options)
 {
 	struct arena arena;
