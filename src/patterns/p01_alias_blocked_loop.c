@@ -218,13 +218,6 @@ static bool put_local(struct detection *detection, const struct loop *loop, stru
 	return true;
 }
 
-static bool count_visit(struct ast_node *node, void *context)
-{
-	*(unsigned *)context += node->kind == AST_BINARY || node->kind == AST_COMPOUND_ASSIGN || node->kind == AST_SUBSCRIPT ||
-	                        node->kind == AST_CALL || node_is_increment(node);
-	return true;
-}
-
 static const char *quoted(const struct detection *detection, const struct ast_node *node)
 {
 	return arena_printf(detection->sink->arena, "`%s`", node_text(detection->unit, node, detection->sink->arena));
@@ -262,18 +255,19 @@ static bool report_accumulation(struct detection *detection, const struct loop *
 		ast_walk(loop->node, others_visit, &others);
 		if (!others.other || others.same_pointer)
 			continue;
-		unsigned operations = 0, sums = 0;
+		unsigned sums = 0;
 		for (size_t k = 0; k < loop->writes.count; k++) {
 			struct access into = access_of(loop->writes.at[k]);
 			sums += loop->writes.at[k]->kind != AST_REF && (into.pointer || into.object) && is_fixed_place(loop, loop->writes.at[k]);
 			sums += loop->writes.at[k] == place && place->kind == AST_REF;
 		}
-		ast_walk(loop->node->body, count_visit, &operations);
-		enum severity severity = operations > MUCH_WORK          ? SEVERITY_LOW
-		                         : type->kind == TYPE_FLOAT       ? SEVERITY_HIGH
-		                         : detection->vectorises && !loop->has_branch && is_element(others.other) && sums == 1
-		                             ? SEVERITY_MEDIUM
-		                             : SEVERITY_LOW;
+		/* Measured: nothing where much else is done, nor for integers that could not become vector code anyway. */
+		bool vector = detection->vectorises && !loop->has_branch && is_element(others.other) && sums == 1;
+		if (loop_work(loop) > MUCH_WORK || (type->kind != TYPE_FLOAT && !vector))
+			continue;
+		enum severity severity = detection->command->guessed ? SEVERITY_LOW
+		                         : type->kind == TYPE_FLOAT   ? SEVERITY_HIGH
+		                                                      : SEVERITY_MEDIUM;
 		bool char_type = place->type->kind == TYPE_CHAR || others.other->type->kind == TYPE_CHAR;
 		struct finding *finding = finding_new(
 		    detection->sink, detection->unit, &pattern_p01, &loop->node->range, loop->function->name, severity,
@@ -284,9 +278,8 @@ static bool report_accumulation(struct detection *detection, const struct loop *
 		    !detection->strict ? "with -fno-strict-aliasing any two places may be one"
 		    : char_type        ? "a character type may alias any other"
 		                       : "both have the same type, and nothing says that they lie apart",
-		    type->kind == TYPE_FLOAT        ? "each addition waits for the store before it to be loaded again"
-		    : severity == SEVERITY_MEDIUM ? "else the loop could be vector code"
-		                                  : "compilers often cope with integers in such a loop");
+		    type->kind == TYPE_FLOAT ? "each addition waits for the store before it to be loaded again"
+		                             : "else the loop could be vector code");
 		if (put_local(detection, loop, place, finding))
 			finding->contract = arena_printf(
 			    arena, "nothing else that the loop reads or stores is %s; %s can be read and written even when the loop runs zero times",
@@ -498,7 +491,8 @@ static void detect_loop(struct loop *loop, void *context)
 	struct detection *detection = context;
 	long long bound = loop_bound(loop);
 	if (loop->has_barrier || loop->has_inner_loop || loop->calls.count || loop->node->range.edge_in_macro ||
-	    (bound >= 0 && bound <= FEW_ITERATIONS) || is_always_inlined(detection->unit, loop->function))
+	    (bound >= 0 && bound <= FEW_ITERATIONS) || is_always_inlined(detection->unit, loop->function) ||
+	    loop_heat(loop) == HEAT_COLD)
 		return;
 	if (!report_accumulation(detection, loop))
 		report_pairs(detection, loop);
@@ -750,12 +744,6 @@ void weigh(struct totals *totals, const double *values, const uint8_t *sizes, co
 		*sum += points[i].x;
 	for (size_t i = 0; i < count; i++) // finds
 		totals->weight = totals->weight + values[i];
-	size_t left = count;
-	while (left--) { // finds
-		(totals->bytes) += sizes[left];
-		if (sizes[left] == 255)
-			break;
-	}
 }
 void level(const float *values, const uint32_t *words, size_t count)
 {
@@ -804,14 +792,6 @@ void weigh(struct totals *totals, const double *values, const uint8_t *sizes, co
 	for (size_t i = 0; i < count; i++) // finds
 		weight = weight + values[i];
 	totals->weight = weight;
-	size_t left = count;
-	uint32_t bytes = totals->bytes;
-	while (left--) { // finds
-		(bytes) += sizes[left];
-		if (sizes[left] == 255)
-			break;
-	}
-	totals->bytes = bytes;
 }
 void level(const float *values, const uint32_t *words, size_t count)
 {
@@ -1043,5 +1023,54 @@ double both(double *sum, const double *a, size_t count)
 	for (size_t i = 0; i < count; i++)
 		*sum += weight(a[i]);
 	return inner;
+}
+#endif
+
+#if 0 /* assay example: lookalike integers that no vector code is lost for */
+// flags: -O3
+#include <stddef.h>
+#include <stdint.h>
+struct prices {
+	uint32_t sum, bits[36], bytes;
+};
+void weigh(struct prices *prices, const uint8_t *sizes, size_t count)
+{
+	while (count--) {
+		prices->bytes += sizes[count];
+		if (sizes[count] == 255)
+			break;
+	}
+}
+void rescale(struct prices *prices, const uint32_t *costs)
+{
+	for (unsigned i = 0; i < 36; i++) {
+		prices->bits[i] = costs[i] ? 1u << (10 - costs[i] % 10) : 1;
+		prices->sum += prices->bits[i];
+	}
+}
+#endif
+
+#if 0 /* assay example: lookalike start-up, and what only it calls */
+// flags: -O3
+#include <stddef.h>
+struct conf {
+	double weight;
+};
+static void normalise(double *sum, const double *weights, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		*sum += weights[i];
+}
+double setup_weights(const double *weights, size_t count)
+{
+	double sum = 0, other = 0;
+	normalise(&sum, weights, count);
+	normalise(&other, weights, count / 2);
+	return sum + other;
+}
+void read_weights(struct conf *conf, const double *weights, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		conf->weight += weights[i];
 }
 #endif

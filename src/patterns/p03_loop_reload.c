@@ -5,12 +5,16 @@
  * a plain operand costs nothing, since the compiler makes a second version of the loop for the case that nothing
  * overlaps; the loop's bound, or the pointer to what is read or written, stops that, and costs 10 to 50 times. So the
  * latter is grave in a straight loop; reads that only lead to the store (`ctx->out[i] = …`) count there only.
+ *
+ * Silent besides: a loop that could not be vector code anyway (a branch, a record's field here and there, a store whose
+ * place a value chooses) and keeps no counter in memory, where the load costs nothing; start-up, configuration and what only
+ * they call; a few constant turns that nothing repeats.
  */
 #include "patterns/query.h"
 
 #include "base/text.h"
 
-enum { READS_MAX = 8, FEW_ITERATIONS = 8 };
+enum { READS_MAX = 8, FEW_ITERATIONS = 8, MUCH_WORK = 24 };
 
 /* One place that is read, and everywhere in the loop where it is. */
 struct place {
@@ -174,6 +178,7 @@ struct detection {
 	struct pattern_sink *sink;
 	bool strict;
 	bool vectorises; /* the compile command lets loops of unknown length become vector code */
+	bool guessed;
 };
 
 /* `mask` for key->mask, `sum_value` for *sum and for a global. */
@@ -223,11 +228,22 @@ static const char *quoted(const struct detection *detection, struct ast_node *no
 	return arena_printf(detection->sink->arena, "`%s`", node_text(detection->unit, node, detection->sink->arena));
 }
 
-/* Element by element and without a branch: what a vectoriser could take. A record's field here and there is not. */
+static bool reads_memory(struct ast_node *node, void *context)
+{
+	*(bool *)context |= node->kind == AST_SUBSCRIPT || (node->kind == AST_UNARY && node->op == OP_DEREF);
+	return !*(bool *)context;
+}
+
+/* Element by element and without a branch: what a vectoriser could take. A record's field here and there is not, nor are
+ * places that other values choose (`counts[bytes[i]]++`). */
 static bool is_straight(const struct loop *loop, struct ast_node *store)
 {
 	struct access into = access_of(store);
-	return loop->node->kind == AST_FOR && !loop->has_branch && into.pointee && into.pointee->kind != TYPE_RECORD;
+	struct ast_node *place = ast_strip_casts(store);
+	bool scattered = false;
+	if (place && place->kind == AST_SUBSCRIPT && place->children.count > 1)
+		ast_walk(place->children.at[1], reads_memory, &scattered);
+	return loop->node->kind == AST_FOR && !loop->has_branch && !scattered && into.pointee && into.pointee->kind != TYPE_RECORD;
 }
 
 /* Fields that are counted in memory; the store that keeps them there, or NULL. */
@@ -255,7 +271,9 @@ static struct ast_node *find_counters(struct detection *detection, const struct 
 		bool known = false;
 		for (size_t n = 0; n < names.count; n++)
 			known |= text_equal(names.at[n], quoted(detection, counter));
-		if (!changer || known)
+		/* Beside the copy of a whole record the step costs little. */
+		struct access into = changer ? access_of(changer) : (struct access){0};
+		if (!changer || known || (into.pointee && into.pointee->kind == TYPE_RECORD))
 			continue;
 		store = changer;
 		list_push(arena, &names, quoted(detection, counter));
@@ -265,7 +283,7 @@ static struct ast_node *find_counters(struct detection *detection, const struct 
 }
 
 /* Places that an unknown store makes the loop read again. */
-static bool report_reads(struct detection *detection, const struct loop *loop)
+static bool report_reads(struct detection *detection, const struct loop *loop, enum heat heat)
 {
 	struct arena *arena = detection->sink->arena;
 	struct reads reads = {.loop = loop, .arena = arena};
@@ -306,11 +324,17 @@ static bool report_reads(struct detection *detection, const struct loop *loop)
 		return false;
 	struct access into = access_of(store);
 	bool bytes = into.pointee && into.pointee->kind == TYPE_CHAR;
-	enum severity severity = !shapes                         ? SEVERITY_LOW
-	                         : bytes && detection->vectorises ? SEVERITY_HIGH
-	                                                          : SEVERITY_MEDIUM;
 	struct string_list counters;
 	bool counts = find_counters(detection, loop, &counters) != NULL;
+	/* A load from the first cache costs nothing beside a branch, a scattered store or much work; what costs is vector
+	 * code that is lost, and a step through memory. */
+	if (!shapes && !counts && (!is_straight(loop, store) || loop_work(loop) > MUCH_WORK))
+		return false;
+	/* A constant few turns, or a function of this unit alone that no loop calls, is not the first place to look at. */
+	bool often = heat == HEAT_HOT || (loop->function->usr && text_starts(loop->function->usr, "c:@F@"));
+	enum severity severity = !shapes || detection->guessed             ? SEVERITY_LOW
+	                         : bytes && detection->vectorises && often ? SEVERITY_HIGH
+	                                                                   : SEVERITY_MEDIUM;
 	const char *it = names.count == 1 ? "it" : "them";
 	struct finding *finding = finding_new(
 	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name, severity,
@@ -339,7 +363,7 @@ static void report_counters(struct detection *detection, const struct loop *loop
 		return;
 	struct finding *finding = finding_new(
 	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name,
-	    is_straight(loop, store) ? SEVERITY_MEDIUM : SEVERITY_LOW,
+	    is_straight(loop, store) && !detection->guessed ? SEVERITY_MEDIUM : SEVERITY_LOW,
 	    arena_printf(arena, "%s %s counted in memory in every iteration: the store to %s might read or change %s",
 	                 text_join(arena, &names, ", "), names.count == 1 ? "is" : "are", quoted(detection, store),
 	                 names.count == 1 ? "it" : "them"));
@@ -352,7 +376,8 @@ static void detect_loop(struct loop *loop, void *context)
 	long long bound = loop_bound(loop);
 	if (loop->has_barrier || loop->has_inner_loop || loop->calls.count || (bound >= 0 && bound <= FEW_ITERATIONS))
 		return;
-	if (!report_reads(detection, loop))
+	enum heat heat = loop_heat(loop);
+	if (heat != HEAT_COLD && !report_reads(detection, loop, heat))
 		report_counters(detection, loop);
 }
 
@@ -365,6 +390,7 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 	    .sink = sink,
 	    .strict = command_flag(command, "-fstrict-aliasing", "-fno-strict-aliasing", true),
 	    .vectorises = command_vectorises(command),
+	    .guessed = command->guessed,
 	};
 	loops_visit(unit, &arena, detect_loop, &detection);
 	arena_release(&arena);
@@ -886,5 +912,85 @@ void apply(uint8_t *out, const uint8_t *in, size_t size, const struct key *key)
 		out[i] = in[i] ^ key->mask;
 	for (size_t i = 0; i < size; i++)
 		out[i] = in[i] ^ level;
+}
+#endif
+
+#if 0 /* assay example: lookalike configuration and start-up */
+// flags: -O3
+#include <stddef.h>
+#include <stdint.h>
+typedef struct {
+	uint8_t *table;
+	size_t size;
+} lib_conf_t;
+struct archive {
+	uint8_t *header;
+	size_t size;
+};
+char *map_block(lib_conf_t *cf)
+{
+	for (size_t i = 0; i < cf->size; i++)
+		cf->table[i] = (uint8_t)i;
+	return NULL;
+}
+static void copy_name(struct archive *archive, const char *name)
+{
+	for (size_t i = 0; i < archive->size; i++)
+		archive->header[46 + i] = (uint8_t)name[i];
+}
+void archiveOpenFile(struct archive *archive, const char *name, const char *comment)
+{
+	for (size_t i = 0; i < archive->size; i++)
+		archive->header[i] = (uint8_t)comment[i];
+	copy_name(archive, name);
+}
+void rescale(struct archive *archive)
+{
+	for (int i = 0; i < 36; i++)
+		archive->header[i] = (uint8_t)(archive->header[i] >> 1);
+}
+#endif
+
+#if 0 /* assay example: lookalike a load beside a branch, a scattered store or much work */
+// flags: -O3 -fno-strict-aliasing
+#include <stddef.h>
+#include <stdint.h>
+struct child {
+	struct child *parent;
+	uint64_t size;
+};
+struct node {
+	uint32_t count;
+	struct child **children;
+	struct child *row;
+	unsigned *frequency;
+	size_t left;
+};
+void adopt(struct node *node, struct child *parent)
+{
+	for (uint32_t i = 0; i < node->count; i++)
+		node->children[i]->parent = parent;
+	for (uint32_t i = 0; i < node->count; i++)
+		node->row[i].size = 0;
+}
+void count_literals(struct node *node, const uint8_t *literals, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		node->frequency[literals[i]] += 2;
+}
+size_t narrow(uint8_t *out, const uint16_t *in, const size_t *length)
+{
+	size_t used = 0;
+	for (size_t i = 0; i < *length; i++) {
+		if (in[i] > 255)
+			out[used++] = (uint8_t)(in[i] >> 8);
+		out[used++] = (uint8_t)in[i];
+	}
+	return used;
+}
+void push(struct node *node, const struct child *from, size_t size)
+{
+	while (size--)
+		*node->row++ = *from++;
 }
 #endif

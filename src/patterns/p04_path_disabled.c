@@ -16,6 +16,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { FEW_FOR_SIZE = 8 }; /* one in eight units */
+
 static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink);
 static void detect_project(const struct project_view *view, struct pattern_sink *sink);
 
@@ -634,6 +636,8 @@ static void flags_report(const struct project_view *view, struct pattern_sink *s
 		bool none = !*flag->flag, level = none || text_starts(flag->flag, "-O");
 		bool size = strcmp(flag->flag, "-Os") == 0 || strcmp(flag->flag, "-Oz") == 0;
 		bool partly = flag->units.count < all.count;
+		if (size && flag->units.count * FEW_FOR_SIZE < all.count)
+			continue; /* a few files that somebody keeps small: terminal input, options, a library that came with it */
 		/* A whole build for debugging, or for size, was chosen. */
 		enum severity severity = (level && !partly) || size ? SEVERITY_LOW : SEVERITY_MEDIUM;
 		const char *what = none ? "no -O flag: not optimised at all" : arena_printf(arena, "%s", flag->flag);

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define COMPILE_TIMEOUT_S 20.0
+#define COMPILE_TIMEOUT_S 100.0
 enum { MACHINE_X86_64 = 62 };
 
 static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink);
@@ -543,7 +543,10 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 			continue;
 		}
 		struct finding *finding = finding_new(
-		    sink, unit, &pattern_p06, &function->range, function->name, has_avx(command) ? SEVERITY_LOW : SEVERITY_MEDIUM,
+		    sink, unit, &pattern_p06, &function->range, function->name,
+		    has_avx(command)         ? SEVERITY_LOW
+		    : routine->dirty_returns ? SEVERITY_HIGH /* whatever is compiled like this unit is legacy SSE */
+		                             : SEVERITY_MEDIUM,
 		    arena_printf(sink->arena, "%s() %s with the upper halves of vector registers in use", function->name,
 		                 routine->dirty_returns ? "returns" : "calls other code"));
 		finding->evidence = evidence_of(sink->arena, routine);

@@ -4,7 +4,9 @@
  * does; `relaxed` changes nothing on x86, where it is the same instruction.
  *
  * What must stay silent: reference counts, tickets, sequence and lock words; gauges, which go up and down; counters that a
- * decision of the code hangs on; per-CPU and per-thread slots; error paths and start-up, which are cold.
+ * decision of the code hangs on; per-CPU and per-thread slots; error paths and start-up, which are cold; counts of what is
+ * rare by its name (retries, delays, time-outs); functions that make a system call each time, beside which an addition is
+ * nothing. Several counters of one record in one function are one finding.
  */
 #include "patterns/query.h"
 
@@ -43,6 +45,7 @@ struct add {
 };
 LIST_OF(struct add, add_list);
 LIST_OF(struct loop *, loop_list);
+LIST_OF(const struct ast_node *, holder_list);
 
 struct detection {
 	const struct ast_unit *unit;
@@ -78,11 +81,23 @@ static const char *const other_words[] = {"ref",  "refs", "refcount", "refcnt", 
                                           "open", "err",      "errs",   "error", "errors", "fail",   "failed",   "failures",
                                           "current", "curr", NULL};
 
+/* What happens when something goes wrong or has to wait: then the count is the least of it. */
+static const char *const rare_words[] = {"retry",   "retries",   "delay",    "delays",   "delayed", "throttle", "throttled", "suspended",
+                                         "over",    "overflow",  "overflows", "overrun", "limit",   "quota",    "dropped",   "drops",
+                                         "rejected", "denied",   "timeout",  "timeouts", "expired", "hard",     "reload",    "reloads",
+                                         "stall",   "stalls",    "abort",    "aborted",  "restart", "restarts", "error",     "errors",
+                                         "fallback", "evacuated", NULL};
+
 /* A statistic by its own name; "stats" may also be its object's. */
 static bool is_statistic(struct ast_node *object)
 {
 	static const char *const stats[] = {"stat", "stats", "statistics", "counters", NULL};
 	if (has_word(object->name, other_words))
+		return false;
+	for (struct ast_node *at = object; at && at->kind == AST_MEMBER && at->children.count; at = ast_strip_casts(at->children.at[0]))
+		if (has_word(at->name, rare_words))
+			return false;
+	if (has_word(object->name, rare_words))
 		return false;
 	bool named = has_word(object->name, statistic_words);
 	for (struct ast_node *at = object; !named && at && at->kind == AST_MEMBER && at->children.count;) {
@@ -214,6 +229,47 @@ static bool is_cold(const struct detection *detection, const struct ast_node *no
 		if (at->parent->kind == AST_IF && (at == at->parent->body || at == at->parent->otherwise))
 			ast_walk((struct ast_node *)at, failure_visit, &failure);
 	return failure.found;
+}
+
+/* A call behind whose name a system call stands: what it costs hides what a count costs. */
+static bool is_system_call(const struct ast_node *call)
+{
+	static const char *const known[] = {"read", "write", "readv", "writev", "pread", "pwrite", "recv", "send", "recvfrom",
+	                                    "sendto", "recvmsg", "sendmsg", "sendfile", "fsync", "fdatasync", "poll", "epoll_wait",
+	                                    "select", "accept", "connect", "fread", "fwrite", "fflush", "open", "close", "usleep",
+	                                    "nanosleep", "pthread_cond_wait", "pthread_cond_timedwait", "cv_wait", "cv_timedwait", NULL};
+	static const char *const whom[] = {"conn", "connection", "sock", "socket", "fd", "file", "aio", "client", "peer", "net", "ssl",
+	                                   "tls", "pipe", NULL};
+	static const char *const what[] = {"read", "write", "recv", "receive", "send", "flush", NULL};
+	const char *name = call_name(call);
+	bool does = false, to = false;
+	for (size_t i = 0; name && what[i]; i++)
+		does |= name_has_word(name, what[i]);
+	for (size_t i = 0; does && whom[i]; i++)
+		to |= name_has_word(name, whom[i]);
+	return (does && to) || call_is(call, known);
+}
+
+static bool system_visit(struct ast_node *node, void *context)
+{
+	*(bool *)context |= node->kind == AST_CALL && is_system_call(node);
+	return !*(bool *)context;
+}
+
+/* Whether the function, or with a loop the loop, makes a system call each time. */
+static bool is_beside_system_call(const struct detection *detection, const struct add *add)
+{
+	bool found = false;
+	ast_walk(add->loop ? add->loop->node : detection->function->body, system_visit, &found);
+	return found;
+}
+
+/* The record that holds a counter, as far as names go. */
+static const struct ast_node *holder_of(struct ast_node *object)
+{
+	while (object && object->kind == AST_MEMBER && object->children.count)
+		object = ast_strip_casts(object->children.at[0]);
+	return object && object->kind == AST_REF ? object->decl : NULL;
 }
 
 /* What is added was summed up in a loop of this function before: it is batched already. */
@@ -381,19 +437,24 @@ static void loops_keep(struct loop *loop, void *context)
 
 static void detect_function(struct detection *detection)
 {
+	struct holder_list reported = {0};
 	detection->adds.count = 0;
 	ast_walk(detection->function->body, adds_visit, detection);
 	for (size_t i = 0; i < detection->adds.count; i++) {
 		const struct add *add = &detection->adds.at[i];
-		bool known = false; /* one finding for one counter of one loop */
+		bool known = false; /* one finding for one counter of one loop, and outside of loops for one record's counters */
 		for (size_t k = 0; k < i; k++)
 			known |= detection->adds.at[k].loop == add->loop && path_equal(detection->adds.at[k].object, add->object);
+		for (size_t k = 0; k < reported.count; k++)
+			known |= !add->loop && add->object->kind == AST_MEMBER && reported.at[k] == holder_of(add->object);
 		bool addressed = add->atomic.style == ATOMIC_OPERATOR || add->object != ast_strip_casts(add->atomic.pointer);
 		if (known || !addressed || !statement_of(add->node) || !add->node->range.in_tree || !is_statistic(add->object) ||
 		    !is_shared(detection->unit, add->object) || is_cold(detection, add->node, add->object->name) || is_batched(detection, add) ||
-		    is_gauge_or_gate(detection->unit, add->object))
+		    is_gauge_or_gate(detection->unit, add->object) || is_beside_system_call(detection, add))
 			continue;
 		report(detection, add);
+		if (!add->loop && holder_of(add->object))
+			list_push(detection->arena, &reported, holder_of(add->object));
 	}
 }
 
@@ -809,5 +870,78 @@ void grow(unsigned long size)
 	atomic_fetch_add(&state, 1);
 	atomic_fetch_add(&country, 1);
 	atomic_fetch_add(&statement, 1);
+}
+#endif
+
+#if 0 /* assay example: lookalike beside a system call */
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+struct connection;
+long connRead(struct connection *connection, char *to, size_t size);
+long writeToClient(struct connection *connection);
+struct {
+	atomic_ulong reads_total, input_bytes, output_bytes;
+} stats;
+size_t take(struct connection *connection, char *to, size_t size)
+{
+	long got = connRead(connection, to, size);
+	atomic_fetch_add_explicit(&stats.reads_total, 1, memory_order_relaxed);
+	if (got > 0)
+		atomic_fetch_add_explicit(&stats.input_bytes, (unsigned long)got, memory_order_relaxed);
+	return got > 0 ? (size_t)got : 0;
+}
+void drain(int from, struct connection **clients, size_t count)
+{
+	char bytes[4096];
+	while (read(from, bytes, sizeof bytes) > 0)
+		for (size_t i = 0; i < count; i++) {
+			long sent = writeToClient(clients[i]);
+			atomic_fetch_add_explicit(&stats.output_bytes, (unsigned long)sent, memory_order_relaxed);
+		}
+}
+#endif
+
+#if 0 /* assay example: lookalike what is rare by its name */
+#include <stdint.h>
+void atomic_add_64(volatile uint64_t *target, int64_t delta);
+typedef struct {
+	struct {
+		uint64_t ui64;
+	} value;
+} named_t;
+struct tx_stats {
+	named_t tx_delay, tx_quota, tx_try_hard;
+} tx_stats;
+#define BUMP(which) atomic_add_64(&tx_stats.which.value.ui64, 1)
+int assign(int dirty, int room)
+{
+	if (dirty > 3)
+		BUMP(tx_delay);
+	if (dirty > room)
+		BUMP(tx_quota);
+	BUMP(tx_try_hard);
+	return dirty * 2;
+}
+#endif
+
+#if 0 /* assay example: also several of one record */
+#include <stdint.h>
+void atomic_add_64(volatile uint64_t *target, int64_t delta);
+struct mirror_stats {
+	uint64_t linear, offset, seek;
+} mirror_stats;
+int load(int distance)
+{
+	if (distance == 0) {
+		atomic_add_64(&mirror_stats.linear, 1); // finds
+		return 0;
+	}
+	if (distance < 8) {
+		atomic_add_64(&mirror_stats.offset, 1);
+		return 1;
+	}
+	atomic_add_64(&mirror_stats.seek, 1);
+	return 2;
 }
 #endif

@@ -933,6 +933,115 @@ bool loop_always(const struct loop *loop, const struct ast_node *node)
 	return true;
 }
 
+static bool work_visit(struct ast_node *node, void *context)
+{
+	*(unsigned *)context += node->kind == AST_BINARY || node->kind == AST_COMPOUND_ASSIGN || node->kind == AST_SUBSCRIPT ||
+	                        node->kind == AST_CALL || node_is_increment(node);
+	return true;
+}
+
+unsigned loop_work(const struct loop *loop)
+{
+	unsigned operations = 0;
+	if (loop->node->body)
+		ast_walk(loop->node->body, work_visit, &operations);
+	return operations;
+}
+
+/* ---- how often ----------------------------------------------------------------------------------------------- */
+
+enum { CALLERS_DEEP = 3, FEW_CONSTANT_TURNS = 64 };
+
+static bool name_is_cold(const char *name)
+{
+	static const char *const words[] = {
+	    "init", "initialize", "initialise", "fini", "setup", "teardown", "destroy", "open", "startup", "shutdown", "exit", "cleanup", "main", "register", "unregister", "conf", "config", "configure",
+	    "cfg", "option", "options", "usage", "help", "args", "print", "dump", "show", "debug", "err", "error", "fail",
+	    "panic", "abort", "warn", "fatal", "version", "test", "tests", "selftest", "verify", "resize", "grow", "rehash",
+	    "upgrade", "migrate", "mount", "unmount", "bootstrap", NULL};
+	for (size_t i = 0; name && words[i]; i++)
+		if (name_has_word(name, words[i]))
+			return true;
+	return false;
+}
+
+/* A handler of a configuration's directive: a parameter's type says so (ngx_conf_t *). */
+static bool takes_configuration(const struct ast_node *function)
+{
+	for (size_t i = 0; i < function->children.count; i++) {
+		const struct ast_node *parameter = function->children.at[i];
+		const char *type = parameter->kind == AST_PARAM && parameter->type ? parameter->type->spelling : NULL;
+		if (type && (name_has_word(type, "conf") || name_has_word(type, "getopt")))
+			return true;
+	}
+	return false;
+}
+
+struct callers {
+	const struct ast_unit *unit;
+	const struct ast_node *function, *caller;
+	unsigned depth;
+	bool any, hot, warm, escapes; /* warm: some caller is not cold; escapes: its address is taken */
+};
+
+static enum heat heat_at(const struct ast_unit *unit, const struct ast_node *function, unsigned depth);
+
+static bool callers_visit(struct ast_node *node, void *context)
+{
+	struct callers *callers = context;
+	if (node->kind == AST_REF && node->decl == callers->function) {
+		const struct ast_node *up = node->parent;
+		while (up && (up->kind == AST_PAREN || up->kind == AST_CAST))
+			up = up->parent;
+		callers->escapes |= !(up && up->kind == AST_CALL && up->decl == callers->function);
+	}
+	if (node->kind != AST_CALL || node->decl != callers->function || callers->caller == callers->function)
+		return true;
+	enum heat heat = heat_at(callers->unit, callers->caller, callers->depth + 1);
+	callers->any = true;
+	callers->warm |= heat != HEAT_COLD;
+	for (const struct ast_node *at = node->parent; at && heat != HEAT_COLD; at = at->parent)
+		callers->hot |= node_is_loop(at);
+	callers->hot |= heat == HEAT_HOT;
+	return true;
+}
+
+static enum heat heat_at(const struct ast_unit *unit, const struct ast_node *function, unsigned depth)
+{
+	if (!function || depth > CALLERS_DEEP)
+		return HEAT_UNKNOWN;
+	if (name_is_cold(function->name) || takes_configuration(function))
+		return HEAT_COLD;
+	struct callers callers = {.unit = unit, .function = function, .depth = depth};
+	for (size_t i = 0; i < unit->top.count && !callers.hot; i++) {
+		callers.caller = unit->top.at[i];
+		bool body = callers.caller->kind == AST_FUNCTION && callers.caller->is_definition;
+		if (body || callers.caller->kind == AST_VAR)
+			ast_walk(unit->top.at[i], callers_visit, &callers);
+	}
+	if (callers.hot)
+		return HEAT_HOT;
+	bool visible = function->usr && text_starts(function->usr, "c:@F@"); /* its callers may be in other units */
+	return callers.any && !callers.warm && !callers.escapes && !visible ? HEAT_COLD : HEAT_UNKNOWN;
+}
+
+enum heat function_heat(const struct ast_unit *unit, const struct ast_node *function)
+{
+	return heat_at(unit, function, 0);
+}
+
+enum heat loop_heat(const struct loop *loop)
+{
+	enum heat heat = function_heat(loop->unit, loop->function);
+	if (heat != HEAT_UNKNOWN)
+		return heat;
+	for (const struct ast_node *at = loop->node->parent; at; at = at->parent)
+		if (node_is_loop(at))
+			return HEAT_HOT;
+	long long bound = loop_bound(loop);
+	return bound >= 0 && bound <= FEW_CONSTANT_TURNS ? HEAT_COLD : HEAT_UNKNOWN;
+}
+
 /* ---- candidates -------------------------------------------------------------------------------------------- */
 
 /* Whether a place is the name or an argument of a macro that is expanded there. */

@@ -129,6 +129,17 @@ bool loop_may_leave(const struct loop *loop);
 /* Whether `node` is evaluated in every iteration: not in a branch of its own, not in the initialisation. */
 bool loop_always(const struct loop *loop, const struct ast_node *node);
 
+/* Operations of the body, operators, subscripts and calls: how much there is beside what is looked at. */
+unsigned loop_work(const struct loop *loop);
+
+/* ---- how often ----------------------------------------------------------------------------------------------- */
+enum heat { HEAT_COLD, HEAT_UNKNOWN, HEAT_HOT };
+/* COLD: start-up, configuration, diagnostics by its name, by a parameter of configuration, or by all its callers. HOT:
+ * called from a loop of this unit. Only what the source shows: UNKNOWN is the usual answer. */
+enum heat function_heat(const struct ast_unit *unit, const struct ast_node *function);
+/* The same of a loop: HOT inside of another loop, too; COLD, too, when it makes a few constant turns and nothing repeats it. */
+enum heat loop_heat(const struct loop *loop);
+
 /* ---- candidates -------------------------------------------------------------------------------------------- */
 /* Whether a declaration may be put right before the loop: it stands in a block and is written out in the file. */
 bool loop_takes_declaration(const struct loop *loop);
