@@ -19,7 +19,7 @@
 struct scan_request {
 	struct string_list paths;    /* absolute files or folders; empty: project.scan, else the whole tree */
 	struct string_list patterns; /* ids or slugs; empty: all */
-	double unit_timeout_s;       /* for one file's parsing; 0: 30 s */
+	double unit_timeout_s;       /* for one file's parsing; 0: 120 s */
 };
 /* Fills session->commands, once: from compile_commands.json, and for files that only a workload compiles from the
  * workload's flags. What can't be read becomes a note. scan() calls it; so does whoever builds without a scan. */
