@@ -262,12 +262,13 @@ static bool report_accumulation(struct detection *detection, const struct loop *
 			sums += loop->writes.at[k] == place && place->kind == AST_REF;
 		}
 		/* Measured: nothing where much else is done, nor for integers that could not become vector code anyway. */
-		bool vector = detection->vectorises && !loop->has_branch && is_element(others.other) && sums == 1;
-		if (loop_work(loop) > MUCH_WORK || (type->kind != TYPE_FLOAT && !vector))
+		bool straight = !loop->has_branch && is_element(others.other) && sums == 1;
+		if (loop_work(loop) > MUCH_WORK || (type->kind != TYPE_FLOAT && !straight))
 			continue;
 		enum severity severity = detection->command->guessed ? SEVERITY_LOW
 		                         : type->kind == TYPE_FLOAT   ? SEVERITY_HIGH
-		                                                      : SEVERITY_MEDIUM;
+		                         : detection->vectorises      ? SEVERITY_MEDIUM
+		                                                      : SEVERITY_LOW;
 		bool char_type = place->type->kind == TYPE_CHAR || others.other->type->kind == TYPE_CHAR;
 		struct finding *finding = finding_new(
 		    detection->sink, detection->unit, &pattern_p01, &loop->node->range, loop->function->name, severity,
@@ -279,7 +280,8 @@ static bool report_accumulation(struct detection *detection, const struct loop *
 		    : char_type        ? "a character type may alias any other"
 		                       : "both have the same type, and nothing says that they lie apart",
 		    type->kind == TYPE_FLOAT ? "each addition waits for the store before it to be loaded again"
-		                             : "else the loop could be vector code");
+		    : detection->vectorises  ? "else the loop could be vector code"
+		                             : "at another level the loop could be vector code");
 		if (put_local(detection, loop, place, finding))
 			finding->contract = arena_printf(
 			    arena, "nothing else that the loop reads or stores is %s; %s can be read and written even when the loop runs zero times",
