@@ -46,7 +46,7 @@ NAMES(verdict, verdict, "not settled", "faster", "slower", "no effect", "mixed",
       "not built", "not reached", "deliberate", "failed")
 NAMES(rung, rung, "none", "built", "tokens", "code", "intent", "reach", "outputs", "time")
 NAMES(step_result, step_result, "passed", "settled", "skipped")
-NAMES(stop_reason, stop_reason, "decided", "budget", "interrupted", "failed")
+NAMES(stop_reason, stop_reason, "decided", "budget", "interrupted", "failed", "not to be seen")
 NAMES(metric, metric, "time", "wall clock", "CPU time", "printed, lower is better", "printed, higher is better")
 static const char *const probe_results[] = {"fine", "note", "limit", "unfit"};
 

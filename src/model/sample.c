@@ -4,6 +4,33 @@
 
 #include <math.h>
 
+bool transfer_visible(const struct transfer *transfer)
+{
+	return transfer->private_ns > 0 && transfer->shared_ns >= TRANSFER_RATIO_LEAST * transfer->private_ns &&
+	       transfer->shared_ns <= TRANSFER_MOST_NS;
+}
+
+const char *transfer_text(struct arena *arena, const struct transfer *transfer)
+{
+	if (transfer->threads == 0)
+		return NULL;
+	const char *place = transfer->cpus ? arena_printf(arena, "%u threads on CPUs %s", transfer->threads, transfer->cpus)
+	                                   : arena_printf(arena, "%u threads", transfer->threads);
+	if (!(transfer->private_ns > 0))
+		return arena_printf(arena, "%u threads on one CPU%s%s never run at once, so that nothing they do to each other can be "
+		                    "seen: measure with two CPUs or more", transfer->threads, transfer->cpus ? ", number " : "",
+		                    transfer->cpus ? transfer->cpus : "");
+	const char *text = arena_printf(arena, "%s: a cache line takes %.1f ns from CPU %u to %u, %.1f times the %.1f ns where it "
+	                                "stays", place, transfer->shared_ns, transfer->between[0], transfer->between[1],
+	                                transfer->shared_ns / transfer->private_ns, transfer->private_ns);
+	if (transfer->shared_ns > TRANSFER_MOST_NS)
+		return arena_printf(arena, "%s: so long takes no transfer; these CPUs do not run at the same time", text);
+	if (!transfer_visible(transfer))
+		return arena_printf(arena, "%s: below %g times, what threads do to each other can't be seen on these CPUs (they may "
+		                    "be one core's)", text, TRANSFER_RATIO_LEAST);
+	return text;
+}
+
 bool pair_excluded(const struct pair *pair)
 {
 	return (pair->baseline_flags | pair->candidate_flags) & (PAIR_MIGRATED | PAIR_PREEMPTED);

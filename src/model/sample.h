@@ -49,10 +49,37 @@ struct plan {
 };
 enum { CPU_CHOOSE = -1, CPU_ANY = -2 };
 
-enum stop_reason { STOP_DECIDED, STOP_BUDGET, STOP_INTERRUPTED, STOP_FAILED };
+enum stop_reason {
+	STOP_DECIDED,
+	STOP_BUDGET,
+	STOP_INTERRUPTED,
+	STOP_FAILED,
+	STOP_UNSEEN, /* of several threads: what they do to each other can't be seen on these CPUs */
+};
 
 const char *stop_reason_name(enum stop_reason stop); /* "budget" */
 bool stop_reason_parse(const char *name, enum stop_reason *ret_stop);
+
+/* Of a workload of several threads: what a cache line costs that goes to and fro between two of their CPUs, taken before
+ * the first sample. Of all pairs of CPUs the one where it shows least. */
+struct transfer {
+	uint32_t threads; /* 0: the workload has one, and nothing else holds */
+	const char *cpus; /* "1,0": where the threads run, in the order of their index; NULL: the workload says where */
+	uint32_t between[2];
+	double shared_ns;  /* for one turn of two threads that write one line by turns */
+	double private_ns; /* for the same on lines of their own; 0: not measured, since there is one CPU only */
+	uint32_t bursts;   /* that were timed */
+};
+
+/* That a line goes from one CPU to another takes at least so many times what the same costs where it stays; below, the
+ * CPUs share the cache that both write to, and what threads do to each other has no price. Above so many ns it is no
+ * transfer: one CPU at a time runs. docs/adr/0006. */
+static const double TRANSFER_RATIO_LEAST = 2, TRANSFER_MOST_NS = 2000;
+
+bool transfer_visible(const struct transfer *transfer);
+/* "2 threads on CPUs 1,0: a cache line takes 56.1 ns from CPU 1 to 0, 6.2 times the 9.0 ns where it stays", and when that
+ * can't be seen, why; NULL: the workload has one thread. */
+const char *transfer_text(struct arena *arena, const struct transfer *transfer);
 
 struct measurement {
 	struct plan plan;
@@ -65,6 +92,7 @@ struct measurement {
 	const char *failure; /* with STOP_FAILED: which variant, what it said */
 	bool candidate_failed; /* with STOP_FAILED: it was the candidate */
 	bool stationary; /* the first third's interval overlaps the rest's */
+	struct transfer transfer;
 };
 
 /* Where samples go while they are taken. A failing sink ends nothing: measure reports it once and goes on. */

@@ -89,6 +89,7 @@ struct control {
 	struct spread spread; /* over the same kind of layouts as the trial's; layouts 0: as built */
 	uint32_t pairs, blocks;
 	double seconds;
+	struct transfer transfer; /* of several threads */
 	const char *text; /* one sentence for people */
 	const char *trial; /* under which the control's samples are kept: the first trial that needed it */
 };
@@ -130,6 +131,7 @@ struct trial {
 	const char *metric_why; /* who or what chose it; NULL: nothing was to be chosen */
 	double baseline_printed, candidate_printed; /* METRIC_LOWER, METRIC_HIGHER: medians */
 	struct metric_result_list other_metrics;
+	struct transfer transfer; /* of several threads: the trial's own, or the control's when there is none */
 	struct control control;
 	struct counter_list counters;
 	struct explanation explanation;

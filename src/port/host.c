@@ -175,6 +175,18 @@ unsigned host_cpus_usable(void)
 	return count > 0 ? (unsigned)count : 1;
 }
 
+void host_cpus_order(struct arena *arena, int first, struct cpu_list *ret_order)
+{
+	cpu_set_t set;
+	struct cpu_list cpus = {0};
+	if (sched_getaffinity(0, sizeof set, &set) != 0)
+		CPU_ZERO(&set);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			list_push(arena, &cpus, cpu);
+	topology_order(arena, "", &cpus, first, ret_order);
+}
+
 bool host_cpu_join(int cpu, struct host_affinity *ret_before)
 {
 	cpu_set_t set;

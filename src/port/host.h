@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "model/run.h"
+#include "port/topology.h"
 
 /* Everything known of struct host; what can't be read is "unknown". */
 void host_describe(struct arena *arena, struct host *ret_host);
@@ -17,6 +18,9 @@ void host_compilers(struct arena *arena, struct string_list *compilers);
 /* The CPU to measure on: of those that this process may use, the one that was idlest during some milliseconds; the
  * last one when nothing tells them apart. -1: affinity can't be read. */
 int host_cpu_choose(void);
+/* All that this process may use, in the order in which threads get them (port/topology.h), `first` first; empty: affinity
+ * can't be read. */
+void host_cpus_order(struct arena *arena, int first, struct cpu_list *ret_order);
 /* Moves this process to the other CPUs that it may use, when there are any. host_cpu_return() undoes it. */
 struct host_affinity {
 	unsigned char set[128]; /* a cpu_set_t */

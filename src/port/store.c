@@ -49,6 +49,14 @@ static const char *const migrations[] = {
 	"ALTER TABLE sample ADD COLUMN candidate_cpu_ns INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE sample ADD COLUMN baseline_value REAL NOT NULL DEFAULT 0;"
 	"ALTER TABLE sample ADD COLUMN candidate_value REAL NOT NULL DEFAULT 0;",
+	/* Of several threads: where they ran, and what a cache-line transfer costs there. */
+	"ALTER TABLE measurement ADD COLUMN threads INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE measurement ADD COLUMN cpus TEXT;"
+	"ALTER TABLE measurement ADD COLUMN from_cpu INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE measurement ADD COLUMN to_cpu INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE measurement ADD COLUMN transfer_ns REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE measurement ADD COLUMN private_ns REAL NOT NULL DEFAULT 0;"
+	"ALTER TABLE measurement ADD COLUMN bursts INTEGER NOT NULL DEFAULT 0;",
 };
 
 static const char *const kind_tables[] = {"finding", "hypothesis", "trial", "note"};
@@ -450,17 +458,21 @@ enum status store_measurement_put(struct store *store, const char *run, const ch
 	if (status != ST_OK)
 		return status;
 	const struct plan *plan = &measurement->plan;
+	const struct transfer *transfer = &measurement->transfer;
 	sqlite3_stmt *statement;
 	int code = statement_make(
 	    store, &statement,
 	    "INSERT OR REPLACE INTO measurement (run, trial, control, seed, alpha, margin, budget_s, sample_target_ns,"
 	    " pairs_per_block, cpu, layouts, stop, failure, candidate_failed, iterations, bytes_per_iteration, measured_s,"
-	    " elapsed_s) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
-	    "isiidddiiiissiiidd", (long long)key, trial, (long long)control, (long long)plan->seed, plan->alpha, plan->margin,
+	    " elapsed_s, threads, cpus, from_cpu, to_cpu, transfer_ns, private_ns, bursts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,"
+	    " ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
+	    "isiidddiiiissiiiddisiiddi", (long long)key, trial, (long long)control, (long long)plan->seed, plan->alpha, plan->margin,
 	    plan->budget_s, (long long)plan->sample_target_ns, (long long)plan->pairs_per_block, (long long)plan->cpu,
 	    (long long)plan->layouts, ended ? stop_reason_name(measurement->stop) : NULL, measurement->failure,
 	    (long long)measurement->candidate_failed, (long long)measurement->iterations,
-	    (long long)measurement->bytes_per_iteration, measurement->measured_s, measurement->elapsed_s);
+	    (long long)measurement->bytes_per_iteration, measurement->measured_s, measurement->elapsed_s,
+	    (long long)transfer->threads, transfer->cpus, (long long)transfer->between[0], (long long)transfer->between[1],
+	    transfer->shared_ns, transfer->private_ns, (long long)transfer->bursts);
 	code = statement_run(statement, code);
 	return code == SQLITE_OK ? ST_OK : store_error(err, store, code);
 }
@@ -609,13 +621,15 @@ enum status store_measurement_get(struct store *store, struct arena *arena, cons
 	sqlite3_stmt *statement;
 	int code = statement_make(store, &statement,
 	                          "SELECT seed, alpha, margin, budget_s, sample_target_ns, pairs_per_block, cpu, layouts, stop,"
-	                          " failure, candidate_failed, iterations, bytes_per_iteration, measured_s, elapsed_s"
+	                          " failure, candidate_failed, iterations, bytes_per_iteration, measured_s, elapsed_s, threads,"
+	                          " cpus, from_cpu, to_cpu, transfer_ns, private_ns, bursts"
 	                          " FROM measurement WHERE run = ?1 AND trial = ?2 AND control = ?3",
 	                          "isi", (long long)key, trial, (long long)control);
 	if (code == SQLITE_OK)
 		code = sqlite3_step(statement);
 	if (code == SQLITE_ROW) {
 		bool has_failure = sqlite3_column_type(statement, 9) != SQLITE_NULL;
+		bool has_cpus = sqlite3_column_type(statement, 16) != SQLITE_NULL;
 		*ret_measurement = (struct measurement){
 			.plan = {.seed = (uint64_t)sqlite3_column_int64(statement, 0),
 			         .alpha = sqlite3_column_double(statement, 1),
@@ -632,6 +646,12 @@ enum status store_measurement_get(struct store *store, struct arena *arena, cons
 			.bytes_per_iteration = (uint64_t)sqlite3_column_int64(statement, 12),
 			.measured_s = sqlite3_column_double(statement, 13),
 			.elapsed_s = sqlite3_column_double(statement, 14),
+			.transfer = {.threads = (uint32_t)sqlite3_column_int(statement, 15),
+			             .cpus = has_cpus ? column_text(arena, statement, 16) : NULL,
+			             .between = {(uint32_t)sqlite3_column_int(statement, 17), (uint32_t)sqlite3_column_int(statement, 18)},
+			             .shared_ns = sqlite3_column_double(statement, 19),
+			             .private_ns = sqlite3_column_double(statement, 20),
+			             .bursts = (uint32_t)sqlite3_column_int(statement, 21)},
 		};
 		const char *stop = (const char *)sqlite3_column_text(statement, 8);
 		*ret_ended = stop && stop_reason_parse(stop, &ret_measurement->stop);

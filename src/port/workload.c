@@ -23,6 +23,14 @@ struct proc_request workload_request(struct arena *arena, const char *program, c
 	return request;
 }
 
+void workload_request_cpus(struct arena *arena, struct proc_request *request, const char *cpus)
+{
+	if (!cpus[0])
+		return;
+	list_push(arena, &request->argv, "--cpus");
+	list_push(arena, &request->argv, cpus);
+}
+
 static enum status reply_receive(struct proc_child *child, uint32_t kind, double timeout_s,
                                  const volatile sig_atomic_t *interrupted, struct bench_reply *ret_reply, struct err *err)
 {
@@ -76,6 +84,18 @@ enum status workload_count(struct proc_child *child, uint64_t prime, uint64_t it
 		status = reply_receive(child, BENCH_COUNT, timeout_s, interrupted, &reply, err);
 	if (status == ST_OK)
 		status = proc_receive(child, ret_counts, sizeof *ret_counts, timeout_s, interrupted, err);
+	return status;
+}
+
+enum status workload_transfer(struct proc_child *child, double timeout_s, const volatile sig_atomic_t *interrupted,
+                              struct bench_transfer *ret_transfer, struct err *err)
+{
+	struct bench_command command = {.magic = BENCH_MAGIC, .kind = BENCH_TRANSFER};
+	enum status status = proc_send(child, &command, sizeof command, err);
+	if (status == ST_OK)
+		status = proc_receive(child, ret_transfer, sizeof *ret_transfer, timeout_s, interrupted, err);
+	if (status == ST_OK && (ret_transfer->magic != BENCH_MAGIC || ret_transfer->kind != BENCH_TRANSFER))
+		status = err_set(err, ST_INPUT, "it writes to descriptor %d, which assay needs for its messages", BENCH_REPLY_FD);
 	return status;
 }
 

@@ -11,6 +11,9 @@
 struct proc_request workload_request(struct arena *arena, const char *program, const struct binding_list *params,
                                      uint64_t seed, const char *mode, const char *number);
 
+/* Says which CPUs its threads get, when it has several: "1,0". "" leaves that to the program. */
+void workload_request_cpus(struct arena *arena, struct proc_request *request, const char *cpus);
+
 /* Starts a program with "--serve" and waits until its set-up is done. ST_INPUT: it ended before that, ST_TIMEOUT: no
  * answer in time; in both cases proc_child_said() tells more, and the caller ends the child. */
 MUST_CHECK enum status workload_start(const struct proc_request *request, double timeout_s, struct proc_child *ret_child,
@@ -27,6 +30,9 @@ MUST_CHECK enum status workload_events(struct proc_child *child, const struct be
 MUST_CHECK enum status workload_count(struct proc_child *child, uint64_t prime, uint64_t iterations, double timeout_s,
                                       const volatile sig_atomic_t *interrupted, struct bench_counts *ret_counts,
                                       struct err *err);
+/* Of a program of several threads: what a cache-line transfer costs between their CPUs. Errors as above. */
+MUST_CHECK enum status workload_transfer(struct proc_child *child, double timeout_s, const volatile sig_atomic_t *interrupted,
+                                         struct bench_transfer *ret_transfer, struct err *err);
 /* Asks it to end, without waiting. */
 void workload_quit(struct proc_child *child);
 

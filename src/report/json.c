@@ -279,6 +279,25 @@ static json_t *config_json(const struct build_config *config)
 	return object;
 }
 
+/* null: one thread. */
+static json_t *transfer_json(const struct transfer *transfer)
+{
+	if (!transfer->threads)
+		return json_null();
+	bool measured = transfer->private_ns > 0;
+	json_t *object = json_object();
+	put(object, "threads", count_json(transfer->threads));
+	put(object, "cpus", text_json(transfer->cpus));
+	put(object, "from_cpu", measured ? count_json(transfer->between[0]) : json_null());
+	put(object, "to_cpu", measured ? count_json(transfer->between[1]) : json_null());
+	put(object, "transfer_ns", positive_json(transfer->shared_ns));
+	put(object, "private_ns", positive_json(transfer->private_ns));
+	put(object, "ratio", measured ? real_json(transfer->shared_ns / transfer->private_ns) : json_null());
+	put(object, "bursts", count_json(transfer->bursts));
+	put(object, "visible", json_boolean(transfer_visible(transfer)));
+	return object;
+}
+
 static json_t *trial_json(const struct trial *trial)
 {
 	json_t *object = json_object();
@@ -322,6 +341,7 @@ static json_t *trial_json(const struct trial *trial)
 		json_array_append_new(others, item);
 	}
 	put(object, "other_metrics", others);
+	put(object, "transfer", transfer_json(&trial->transfer));
 	put(object, "control", control_json(&trial->control));
 	json_t *counters = json_array();
 	for (size_t i = 0; i < trial->counters.count; i++) {
@@ -1102,6 +1122,27 @@ static struct explanation explanation_get(const struct reader *reader, const str
 	return explanation;
 }
 
+static struct transfer transfer_get(const struct reader *reader, const struct place *place, json_t *trial)
+{
+	struct place at = {.up = place, .name = "transfer"};
+	/* Records of older assays have none. */
+	json_t *object = json_object_get(trial, "transfer") ? get_object(reader, place, trial, "transfer", true) : NULL;
+	if (!object)
+		return (struct transfer){0};
+	struct transfer transfer = {
+		.threads = get_unsigned(reader, &at, object, "threads"),
+		.cpus = get_text(reader, &at, object, "cpus", true),
+		.shared_ns = get_real(reader, &at, object, "transfer_ns", 0),
+		.private_ns = get_real(reader, &at, object, "private_ns", 0),
+		.bursts = get_unsigned(reader, &at, object, "bursts"),
+	};
+	if (transfer.private_ns > 0) {
+		transfer.between[0] = get_unsigned(reader, &at, object, "from_cpu");
+		transfer.between[1] = get_unsigned(reader, &at, object, "to_cpu");
+	}
+	return transfer;
+}
+
 static struct trial *trial_get(const struct reader *reader, const struct place *place, json_t *object,
                                const struct run *run)
 {
@@ -1119,6 +1160,7 @@ static struct trial *trial_get(const struct reader *reader, const struct place *
 		.tokens = tokens_get(reader, place, object),
 		.code = code_get(reader, place, object),
 		.reach = reach_get(reader, place, object),
+		.transfer = transfer_get(reader, place, object),
 		.effect = effect_get(reader, place, object, "effect"),
 		.spread = spread_get(reader, place, object),
 		.alpha = get_real(reader, place, object, "alpha", 0),

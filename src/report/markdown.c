@@ -399,6 +399,8 @@ static void trial_details(struct page *page, const struct trial *trial)
 	steps_list(page, trial);
 	if (limits)
 		fprintf(page->out, "  - %s\n", marked(arena, limits));
+	if (trial->transfer.threads)
+		fprintf(page->out, "  - threads: %s\n", marked(arena, transfer_text(arena, &trial->transfer)));
 	if (trial->control.done && trial->control.text)
 		fprintf(page->out, "  - control: %s\n", marked(arena, trial->control.text));
 	counters_list(page, trial);

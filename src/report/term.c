@@ -362,6 +362,21 @@ static void control_print(struct printer *printer, const struct family *family)
 		                      fraction_text(arena, expm1(worst->floor))));
 }
 
+/* What can be seen of threads at all: of all trials the one where it is least. */
+static void threads_print(struct printer *printer, const struct family *family)
+{
+	const struct transfer *least = NULL;
+	for (size_t i = 0; i < family->trials.count; i++) {
+		const struct transfer *transfer = &family->trials.at[i]->transfer;
+		/* That none can be seen is the evidence already. */
+		if (transfer_visible(transfer) &&
+		    (!least || transfer->shared_ns * least->private_ns < least->shared_ns * transfer->private_ns))
+			least = transfer;
+	}
+	if (least)
+		indented(printer, DIM, VERDICT_COLUMN, transfer_text(&printer->arena, least));
+}
+
 static void family_print(struct printer *printer, const struct family *family, bool with_config)
 {
 	struct arena *arena = &printer->arena;
@@ -401,6 +416,7 @@ static void family_print(struct printer *printer, const struct family *family, b
 	if (evidence && !stands && !text_equal(evidence, said))
 		indented(printer, PLAIN, VERDICT_COLUMN, many ? evidence : rung_evidence(arena, rung, evidence));
 	control_print(printer, family);
+	threads_print(printer, family);
 	/* What a pattern promises everywhere stands in `explain`; what somebody claimed of this change belongs here. */
 	if (hypothesis->claim && !hypothesis->finding)
 		indented(printer, DIM, VERDICT_COLUMN, arena_printf(arena, "claimed: %s", hypothesis->claim));
@@ -686,6 +702,9 @@ static void measured_print(struct printer *printer, const struct trial *trial)
 		key_print(printer, 4, "pairs",
 		          arena_printf(arena, "%s in %s, %s excluded", count_text(arena, trial->pairs),
 		                       counted(arena, trial->blocks, "block", "blocks"), count_text(arena, trial->excluded_pairs)));
+	const char *threads = transfer_text(arena, &trial->transfer);
+	if (threads)
+		key_print(printer, 4, "threads", threads);
 	const struct control *control = &trial->control;
 	if (control->done)
 		key_print(printer, 4, "control",

@@ -102,6 +102,7 @@ static void example_print(FILE *out, struct arena *arena, const struct run *run,
 	}
 	fprintf(out, "  %s\n", kind);
 	const char *before = "";
+	const struct transfer *seen = NULL; /* the first trial's speaks for the machine */
 	for (size_t i = 0; i < run->trials.count; i++) {
 		const struct trial *trial = run->trials.at[i];
 		if (!hypothesis_is(trial->hypothesis, pattern, kind))
@@ -111,7 +112,11 @@ static void example_print(FILE *out, struct arena *arena, const struct run *run,
 		term_paragraph(out, arena_printf(arena, "    %-*s %-*s ", LABEL_COLUMNS - 5, config_text(arena, &trial->config),
 		                                 VERDICT_COLUMNS - 1, verdict), strcmp(all, before) == 0 ? "the same" : text, options);
 		before = all;
+		if (transfer_visible(&trial->transfer) && !seen)
+			seen = &trial->transfer;
 	}
+	if (seen)
+		term_paragraph(out, arena_printf(arena, "    %-*s ", LABEL_COLUMNS - 5, ""), transfer_text(arena, seen), options);
 }
 
 /* What a cell of the table says about a trial. */

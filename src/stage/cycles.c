@@ -81,6 +81,10 @@ static bool side_start(struct cycles_run *run, struct cycles_side *side, const s
 	struct bench_reply ready;
 	struct err trouble = ERR_INIT;
 	enum status status = workload_start(&request, run->timeout_s, &side->child, &ready, &trouble);
+	if (status == ST_OK && ready.threads > 1) {
+		run->lack = "the workload has several threads, and cycles are counted of one";
+		return false;
+	}
 	return side_check(run, side, status, &trouble, err);
 }
 

@@ -10,6 +10,8 @@
  *   L > 0                         slower
  *   else                          inconclusive
  *
+ * Of several threads: where a cache-line transfer between their CPUs can't be seen, inconclusive, and never "no effect".
+ *
  * The order matters: an interval that lies within (-D, D) never becomes "faster", however far from 0. measure stops by
  * the same rule (stat_decide); it knows the margin but not the floor, and a larger D only turns "faster" and "slower"
  * into "no effect" or leaves them as they are, never the other way round.
@@ -251,7 +253,8 @@ void judge_control(struct session *session, const struct measurement *measuremen
 	struct arena *arena = &session->arena;
 	struct control control = {.pairs = (uint32_t)measurement->pairs.count,
 	                          .blocks = measurement->blocks,
-	                          .seconds = measurement->elapsed_s};
+	                          .seconds = measurement->elapsed_s,
+	                          .transfer = measurement->transfer};
 	control.effect = effect_of(measurement, false, &control.floor, measurement->plan.seed, NULL);
 	control.spread = spread_of(measurement, NULL);
 	control.done = control.effect.known;
@@ -259,7 +262,9 @@ void judge_control(struct session *session, const struct measurement *measuremen
 	bool bounded = control.done && isfinite(control.effect.low) && isfinite(control.effect.high);
 	control.quiet = bounded && !(control.effect.high < 0 || control.effect.low > 0);
 	const char *copy = of_commands(measurement) ? "itself" : "a copy of A";
-	if (!control.done)
+	if (measurement->stop == STOP_UNSEEN)
+		control.text = transfer_text(arena, &measurement->transfer);
+	else if (!control.done)
 		control.text = "the control took no pair: give a larger --budget";
 	else if (!bounded)
 		control.text = arena_printf(arena, "the control took too few %s (%s; %zu are the least that show anything): "
@@ -300,6 +305,8 @@ static const char *why_stopped(struct arena *arena, const struct measurement *me
 		return "below what this machine can tell apart";
 	case STOP_FAILED:
 		return "failed";
+	case STOP_UNSEEN:
+		return "what threads do to each other can't be seen here";
 	}
 	BUG("stop_reason %d", (int)measurement->stop);
 }
@@ -428,9 +435,15 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 		trial->alpha = measurement->plan.alpha;
 		trial->margin = measurement->plan.margin;
 	}
+	trial->transfer = measurement->transfer;
+	if (control && !trial->transfer.threads)
+		trial->transfer = control->transfer;
 	if (measurement->stop == STOP_FAILED) {
 		trial->verdict = VERDICT_FAILED;
 		trial->evidence = measurement->failure;
+	} else if (measurement->stop == STOP_UNSEEN) {
+		trial->verdict = VERDICT_INCONCLUSIVE;
+		trial->evidence = arena_printf(arena, "not judged: %s", transfer_text(arena, &trial->transfer));
 	} else if (control && !control->quiet) {
 		trial->verdict = VERDICT_INCONCLUSIVE;
 		trial->evidence = arena_printf(arena, "not judged: %s", control->text ? control->text : "no control was made");

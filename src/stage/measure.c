@@ -8,6 +8,9 @@
  *
  * Each program is copied to a new file for each block, so that the physical pages of its code are drawn anew as well.
  *
+ * A workload of several threads has a CPU for each of them, and before the first sample it tells what a cache-line
+ * transfer between those costs: where that can't be seen, nothing is measured.
+ *
  * Over layouts, each program is linked to a new file for each block instead, at addresses that the block's seed draws:
  * the same seed for both sides, since what differs between them shall be the change alone. Then a block is one layout, and
  * the same sequence runs over layouts.
@@ -44,6 +47,7 @@ static const uint64_t SAMPLE_MAX_NS = 20000000; /* of the slower side, when the 
 static const double LIMIT_S = 10;               /* for one answer, besides 20 times what is expected */
 /* A shorter limit, because the budget ends, proves no hang: of a side that has answered before, and of a new one. */
 static const double LIMIT_FAIR_S = 5, LIMIT_FAIR_FIRST_S = 0.1;
+static const double TRANSFER_PAIR_S = 0.02; /* what the runtime takes for two CPUs */
 static const double MESSAGES_S = 200e-6; /* what assay and the two wake-ups of a pair cost */
 
 struct side {
@@ -53,6 +57,7 @@ struct side {
 	struct proc_child child;
 	double ns_per_iteration; /* 0: not known yet */
 	double start_s;
+	unsigned threads, cpus; /* that it has, and CPUs for them */
 };
 
 enum { BASELINE, CANDIDATE };
@@ -72,8 +77,10 @@ struct engine {
 	double iteration_s, start_s; /* the sides' mean; the cheapest start of a block so far */
 	double starts_wall_s, pairs_wall_s; /* of all blocks, with what they waited for the CPU */
 	uint32_t pairs_per_block;
+	struct cpu_list cpus; /* for threads, in the order in which they get them */
 	uint64_t layout_seed; /* of the current block; 0: as built */
 	unsigned first; /* BASELINE or CANDIDATE: of the current block, by coin */
+	bool realtime; /* measured processes may be */
 	bool sink_failed, copy_failed, done;
 	struct err *err;
 };
@@ -228,7 +235,8 @@ static bool side_start(struct engine *engine, struct side *side, const char *pro
 	    workload_request(&engine->block_arena, program, engine->params, session->run.seed, "--serve", NULL);
 	request.cpu = measurement->plan.cpu >= 0 ? measurement->plan.cpu : -1;
 	request.env = side->variant->env;
-	request.realtime = measurement->plan.cpu >= 0;
+	request.realtime = engine->realtime;
+	workload_request_cpus(&engine->block_arena, &request, cpu_list_text(&engine->block_arena, &engine->cpus, engine->cpus.count));
 	request.interrupted = session->interrupted;
 	request_stack(engine, &request);
 	const struct side *other = &engine->sides[side == &engine->sides[BASELINE] ? CANDIDATE : BASELINE];
@@ -240,12 +248,62 @@ static bool side_start(struct engine *engine, struct side *side, const char *pro
 	enum status status = workload_start(&request, limit, &side->child, &ready, &trouble);
 	side->start_s = proc_now() - started;
 	measurement->bytes_per_iteration = ready.bytes_per_iteration;
-	if (status == ST_OK && ready.threads > 1) {
-		engine->done = true;
-		err_set(engine->err, ST_INPUT, "workloads of several threads can't be measured yet");
+	side->threads = ready.threads;
+	/* On the CPUs of its threads this process would run too, above them: docs/adr/0006. The runtime lowers itself. */
+	if (status == ST_OK && ready.threads > 1 && engine->realtime) {
+		proc_realtime_leave();
+		engine->realtime = false;
+	}
+	side->cpus = ready.cpus;
+	return side_check(engine, side, status, expected, limit, "failed in its set-up", &trouble);
+}
+
+/* How long the look at all pairs of CPUs takes, roughly. */
+static double transfer_expected_s(unsigned threads)
+{
+	return TRANSFER_PAIR_S * threads * (threads - 1) / 2;
+}
+
+/* Once, before the first sample: can what threads do to each other be seen at all? */
+static bool transfer_check(struct engine *engine)
+{
+	struct measurement *measurement = engine->measurement;
+	struct side *side = &engine->sides[engine->first];
+	struct transfer *transfer = &measurement->transfer;
+	*transfer = (struct transfer){.threads = side->threads};
+	if (engine->cpus.count)
+		transfer->cpus = cpu_list_text(&engine->session->arena, &engine->cpus, side->threads);
+	if (side->cpus >= side->threads) {
+		double expected = transfer_expected_s(side->threads), limit = engine_limit(engine, expected);
+		struct bench_transfer found = {0};
+		struct err trouble = ERR_INIT;
+		enum status status =
+		    workload_transfer(&side->child, limit, engine->session->interrupted, &found, &trouble);
+		if (!side_check(engine, side, status, expected, limit, "failed before its first sample", &trouble))
+			return false;
+		transfer->between[0] = found.cpus[0];
+		transfer->between[1] = found.cpus[1];
+		transfer->shared_ns = 1e-3 * (double)found.shared_ps;
+		transfer->private_ns = 1e-3 * (double)found.private_ps;
+		transfer->bursts = (uint32_t)found.bursts;
+	}
+	if (!transfer_visible(transfer))
+		engine_stop(engine, STOP_UNSEEN);
+	return !engine->done;
+}
+
+static bool threads_check(struct engine *engine)
+{
+	const struct side *sides = engine->sides;
+	struct measurement *measurement = engine->measurement;
+	if (sides[BASELINE].threads != sides[CANDIDATE].threads) {
+		engine_stop(engine, STOP_FAILED);
+		measurement->candidate_failed = true;
+		measurement->failure = arena_printf(&engine->session->arena, "the baseline has %u threads and the candidate %u: their "
+		                                    "times can't be compared", sides[BASELINE].threads, sides[CANDIDATE].threads);
 		return false;
 	}
-	return side_check(engine, side, status, expected, limit, "failed in its set-up", &trouble);
+	return sides[BASELINE].threads < 2 || measurement->transfer.threads || transfer_check(engine);
 }
 
 static bool block_start(struct engine *engine)
@@ -269,7 +327,7 @@ static bool block_start(struct engine *engine)
 		for (unsigned i = 0; i < 2; i++)
 			programs[i] = engine->sides[i].variant->program;
 	return side_start(engine, &engine->sides[first], programs[first]) &&
-	       side_start(engine, &engine->sides[first ^ 1], programs[first ^ 1]);
+	       side_start(engine, &engine->sides[first ^ 1], programs[first ^ 1]) && threads_check(engine);
 }
 
 static void block_end(struct engine *engine)
@@ -545,10 +603,10 @@ static enum status engine_run(struct engine *engine)
 	struct host_affinity affinity;
 	struct host_disturbance disturbance = host_disturbance_read();
 	host_cpu_leave(measurement->plan.cpu, &affinity);
-	bool realtime = measurement->plan.cpu >= 0 && proc_realtime_enter();
+	engine->realtime = measurement->plan.cpu >= 0 && proc_realtime_enter();
 	while (!engine->done)
 		engine_block(engine);
-	if (realtime)
+	if (engine->realtime)
 		proc_realtime_leave();
 	host_cpu_return(&affinity);
 	measurement->elapsed_s = proc_now() - engine->started;
@@ -564,7 +622,7 @@ static enum status engine_run(struct engine *engine)
 	return engine->err ? engine->err->code : ST_OK;
 }
 
-/* The function that either program starts threads with, NULL if none. On one CPU they would take turns: nothing that they
+/* The function that either program itself starts threads with, NULL if none; the runtime's threads have CPUs. On one CPU they would take turns: nothing that they
  * do to each other, such as sharing a cache line, would take any time. */
 static const char *threads_started(struct session *session, const struct variant *baseline, const struct variant *candidate)
 {
@@ -626,6 +684,7 @@ enum status measure(struct session *session, const struct variant *baseline, con
 	engine.started = proc_now();
 	engine.deadline = engine.started + plan->budget_s;
 	arena_init(&engine.block_arena);
+	host_cpus_order(&session->arena, ret_measurement->plan.cpu, &engine.cpus);
 	rng_seed(&engine.rng, plan->seed);
 	cseq_init(&engine.cseq, plan->alpha);
 	if (engine_run(&engine) == ST_OK)

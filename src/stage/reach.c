@@ -64,6 +64,7 @@ struct profile {
 	bool kernel_seen;
 	double unseen; /* share of the time that no sample tells of */
 	const char *spots_lack;
+	bool threads; /* it has several, or may */
 };
 LIST_OF(struct profile *, profile_list);
 
@@ -242,11 +243,18 @@ static enum status profile_sample(struct session *session, const struct variant 
 	struct proc_request request = workload_request(&scratch, variant->program, params, session->run.seed, "--serve", NULL);
 	request.cpu = cpu;
 	request.interrupted = session->interrupted;
+	struct cpu_list cpus = {0};
+	host_cpus_order(&scratch, cpu, &cpus);
+	workload_request_cpus(&scratch, &request, cpu_list_text(&scratch, &cpus, cpus.count));
 	struct proc_child child;
 	struct bench_reply ready;
 	struct err trouble = ERR_INIT;
 	enum status status = workload_start(&request, timeout_s, &child, &ready, &trouble);
 	*ret_iteration_s = 0;
+	if (status == ST_OK && ready.threads > 1) {
+		profile->threads = true;
+		cpu = -1; /* all of them are there by now, each on a CPU of its own */
+	}
 	if (status == ST_OK)
 		status = child_probe(session, &child, timeout_s, ret_iteration_s, &trouble);
 	if (status == ST_OK)
@@ -292,6 +300,7 @@ static enum status profile_get(struct session *session, const struct variant *va
 	struct profile *profile = arena_new(arena, struct profile);
 	*profile = (struct profile){.program = variant->program, .params = key, .iterations = iterations};
 	enum status status = program_open(arena, variant->program, &profile->symbols, err);
+	profile->threads = status == ST_OK && profile->symbols.threads;
 	double iteration_s = 0;
 	session_progress(session, "looking where time goes", 0, 2, -1);
 	if (status == ST_OK)
@@ -565,7 +574,7 @@ static enum status candidate_look(struct question *question, struct err *err)
 	enum status status = profile_get(question->session, question->candidate, question->params, question->profile->iterations,
 	                                 question->timeout_s, &other, err);
 	if (status != ST_OK || other->calls_lack || other->spots_lack || !other->calls.split || other->symbols.cpu_choice ||
-	    other->symbols.threads)
+	    other->threads)
 		return status;
 	struct scope scope = scope_find(&question->scratch, other, question->code, CHANGE_REMOVED);
 	if (scope.missing || scope_executed(other, &scope, false, true) ||
@@ -610,7 +619,7 @@ static enum status executed_judge(struct question *question, bool confined, stru
 	                            reach->counted ? "" : arena_printf(&question->scratch, "; what it calls is not known: %s",
 	                                                               profile->calls_lack));
 	if (!reach->counted || !reach->sampled || in_setup || !confined || profile->symbols.cpu_choice ||
-	    profile->symbols.threads)
+	    profile->threads)
 		return ST_OK;
 	double gain = reach_gain_most(reach->time_share_high);
 	if (gain < 1)

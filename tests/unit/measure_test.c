@@ -668,6 +668,84 @@ static void threads_are_not_pinned(void **state)
 	assert_int_equal(pairs_excluded_count(&measurement.pairs), 0);
 }
 
+static struct measurement threads_measured(struct session *session, const char *bad, double budget_s)
+{
+	struct variant baseline = threaded_program("baseline", bad), candidate = threaded_program("candidate", bad);
+	struct plan plan = {.seed = 1, .alpha = 0.01, .margin = 0.01, .budget_s = budget_s, .cpu = CPU_CHOOSE};
+	struct sample_sink sink = {0};
+	struct measurement measurement;
+	struct err err = ERR_INIT;
+	if (measure(session, &baseline, &candidate, NULL, &plan, &sink, &measurement, &err) != ST_OK)
+		fail_msg("%s", err.text);
+	return measurement;
+}
+
+/* Exactly what the calibration says: pairs where a transfer can be seen, and none elsewhere. */
+static void threads_are_measured_where_transfers_show(void **state)
+{
+	struct measurement measurement = threads_measured(*state, "PLAIN", 3);
+	const struct transfer *transfer = &measurement.transfer;
+	assert_int_equal(transfer->threads, 2);
+	assert_int_equal(measurement.stop == STOP_UNSEEN, !transfer_visible(transfer));
+	if (!transfer_visible(transfer))
+		assert_int_equal(measurement.pairs.count, 0);
+	if (host_cpus_usable() < 2) {
+		assert_false(transfer_visible(transfer));
+		return;
+	}
+	assert_true(transfer->private_ns > 0 && transfer->shared_ns > 0 && transfer->bursts > 0);
+}
+
+static void a_thread_that_crashes_or_hangs_ends_the_measurement(void **state)
+{
+	if (host_cpus_usable() < 2)
+		skip();
+	struct measurement measurement = threads_measured(*state, "CRASH", 3);
+	/* Where no transfer shows nothing is run. */
+	assert_true(measurement.stop == STOP_FAILED || measurement.stop == STOP_UNSEEN);
+	measurement = threads_measured(*state, "HANG", 2);
+	assert_true(measurement.stop == STOP_FAILED || measurement.stop == STOP_UNSEEN || measurement.stop == STOP_BUDGET);
+	assert_int_equal(measurement.pairs.count, 0);
+}
+
+static void transfers_show_or_do_not(void **state)
+{
+	struct session *session = *state;
+	static const struct {
+		struct transfer transfer;
+		bool visible;
+		const char *says;
+	} table[] = {
+	    {{.threads = 2, .cpus = "1,0", .between = {1, 0}, .shared_ns = 60, .private_ns = 9}, true,
+	     "2 threads on CPUs 1,0: a cache line takes 60.0 ns from CPU 1 to 0, 6.7 times the 9.0 ns where it stays"},
+	    {{.threads = 2, .cpus = "1,0", .between = {1, 0}, .shared_ns = 18, .private_ns = 9}, true, "2.0 times"},
+	    {{.threads = 2, .cpus = "1,0", .between = {1, 0}, .shared_ns = 17.9, .private_ns = 9}, false, "below 2 times"},
+	    {{.threads = 2, .cpus = "1,0", .between = {1, 0}, .shared_ns = 2001, .private_ns = 9}, false,
+	     "do not run at the same time"},
+	    {{.threads = 2, .cpus = "1"}, false, "2 threads on one CPU, number 1 never run at once"},
+	};
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		assert_int_equal(transfer_visible(&table[i].transfer), table[i].visible);
+		HAS(transfer_text(&session->arena, &table[i].transfer), table[i].says);
+	}
+	assert_null(transfer_text(&session->arena, &(struct transfer){0}));
+	/* A machine on which nothing shows can't say "no effect". */
+	struct measurement measurement = {.stop = STOP_UNSEEN, .transfer = table[2].transfer, .plan = {.alpha = 0.01, .margin = 0.01}};
+	struct control control;
+	struct trial trial = {0};
+	judge_control(session, &measurement, &control);
+	assert_false(control.quiet);
+	judge_trial(session, &measurement, &control, &trial);
+	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
+	HAS(trial.evidence, "below 2 times");
+	struct trial refused = {0};
+	struct measurement none = {.stop = STOP_BUDGET};
+	judge_trial(session, &none, &control, &refused);
+	assert_int_equal(refused.verdict, VERDICT_INCONCLUSIVE);
+	HAS(refused.evidence, "below 2 times");
+	assert_int_equal(refused.transfer.threads, 2);
+}
+
 static void pairs_are_taken_and_kept(void **state)
 {
 	struct kept kept = {0};
@@ -916,6 +994,9 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(interrupted_keeps_the_pairs, setup, teardown),
 	    cmocka_unit_test_setup_teardown(full_disk_ends_nothing, setup, teardown),
 	    cmocka_unit_test_setup_teardown(threads_are_not_pinned, setup, teardown),
+	    cmocka_unit_test_setup_teardown(threads_are_measured_where_transfers_show, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_thread_that_crashes_or_hangs_ends_the_measurement, setup, teardown),
+	    cmocka_unit_test_setup_teardown(transfers_show_or_do_not, setup, teardown),
 	    cmocka_unit_test_setup_teardown(budget_ends_it, setup, teardown),
 	    cmocka_unit_test_setup_teardown(instructions_are_counted, setup, teardown),
 	    cmocka_unit_test_setup_teardown(missing_valgrind_is_a_reason, setup, teardown),

@@ -436,6 +436,30 @@ static void test_migrates_from_schema_2(void **state)
 	store_close(store);
 }
 
+/* A file of schema 4, before workloads had several threads: its measurements are of one. */
+static void test_migrates_from_schema_4(void **state)
+{
+	struct fixture *f = *state;
+	struct err err = ERR_INIT;
+	store_close(opened(f->path));
+	sql(f->path, "ALTER TABLE measurement DROP COLUMN threads; ALTER TABLE measurement DROP COLUMN cpus;"
+	    "ALTER TABLE measurement DROP COLUMN from_cpu; ALTER TABLE measurement DROP COLUMN to_cpu;"
+	    "ALTER TABLE measurement DROP COLUMN transfer_ns; ALTER TABLE measurement DROP COLUMN private_ns;"
+	    "ALTER TABLE measurement DROP COLUMN bursts; PRAGMA user_version = 4;"
+	             "INSERT INTO run (key, id, started, command, state, seconds, head)"
+	             " VALUES (7, 'old', '2026-12-01T10:15:00Z', 'assay audit', 'done', 1.5, '{}');"
+	             "INSERT INTO measurement VALUES (7, 't1', 0, 5, 0.01, 0.01, 60, 200000, 3, 1, 0, 'budget', NULL, 0, 99, 0, 1, 2)");
+	struct store *store = opened(f->path);
+	struct measurement measurement;
+	bool ended = false;
+	assert_int_equal(store_measurement_get(store, &f->arena, "old", "t1", 0, &measurement, &ended, &err), ST_OK);
+	assert_true(ended);
+	assert_int_equal(measurement.iterations, 99);
+	assert_int_equal(measurement.transfer.threads, 0);
+	assert_null(measurement.transfer.cpus);
+	store_close(store);
+}
+
 /* Bit for bit: a verdict is computed from it again. */
 static void test_keeps_plan_and_outcome(void **state)
 {
@@ -447,7 +471,8 @@ static void test_keeps_plan_and_outcome(void **state)
 		.plan = {.seed = UINT64_C(0xfedcba9876543210), .alpha = 0.01 / 3, .margin = 0.1 / 7, .budget_s = 1e-2 / 3,
 		         .sample_target_ns = 200000, .pairs_per_block = 5, .cpu = CPU_ANY, .layouts = 16},
 		.stop = STOP_FAILED, .failure = "the candidate failed", .candidate_failed = true, .iterations = 77,
-		.bytes_per_iteration = 4096, .measured_s = 1.0 / 3, .elapsed_s = 2.0 / 3};
+		.bytes_per_iteration = 4096, .measured_s = 1.0 / 3, .elapsed_s = 2.0 / 3,
+		.transfer = {.threads = 2, .cpus = "3,1", .between = {3, 1}, .shared_ns = 170.0 / 3, .private_ns = 25.0 / 3, .bursts = 400}};
 	bool ended = true;
 	struct measurement got;
 	assert_int_equal(store_measurement_put(store, "r", "t1", 2, &put, false, &err), ST_OK);
@@ -475,6 +500,12 @@ static void test_keeps_plan_and_outcome(void **state)
 	assert_int_equal(got.iterations, 77);
 	assert_int_equal(got.bytes_per_iteration, 4096);
 	assert_true(got.measured_s == put.measured_s && got.elapsed_s == put.elapsed_s);
+	assert_int_equal(got.transfer.threads, 2);
+	assert_string_equal(got.transfer.cpus, "3,1");
+	assert_int_equal(got.transfer.between[0], 3);
+	assert_int_equal(got.transfer.between[1], 1);
+	assert_true(got.transfer.shared_ns == put.transfer.shared_ns && got.transfer.private_ns == put.transfer.private_ns);
+	assert_int_equal(got.transfer.bursts, 400);
 	assert_int_equal(got.pairs.count, 25);
 	assert_int_equal(got.blocks, 3);
 	assert_int_equal(store_measurement_get(store, &f->arena, "r", "t1", 1, &got, &ended, &err), ST_OK);
@@ -566,6 +597,7 @@ int main(void)
 		TEST(test_newer_file_is_refused),
 		TEST(test_migrates_from_the_start),
 		TEST(test_migrates_from_schema_2),
+		TEST(test_migrates_from_schema_4),
 		TEST(test_keeps_plan_and_outcome),
 		TEST(test_programs_make_it_at_once),
 		TEST(test_unwritable_folder_is_one_sentence),
