@@ -143,6 +143,7 @@ void trial_end(struct ladder *ladder, struct trial *trial)
 {
 	if (trial->verdict == VERDICT_NONE)
 		BUG("trial %s ends without a verdict", trial->id);
+	judge_unmeasured(ladder->session, ladder_interrupted(ladder), trial);
 	list_push(ladder_arena(ladder), &ladder->session->run.trials, trial);
 	if (ladder->options->trial_done)
 		ladder->options->trial_done(ladder->options->context, trial);

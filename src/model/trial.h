@@ -81,6 +81,12 @@ struct spread {
 	bool sensitive;   /* layouts spread the effect by more than the margin, beyond the noise */
 };
 
+/* Of a trial that is inconclusive: what it shows all the same, and what would settle it. Its evidence says it too. */
+struct outlook {
+	const char *text; /* what is excluded; what could have been seen; how long it would need. NULL: it is not inconclusive */
+	double needs_s;   /* about so long a measurement; INFINITY: no time helps, or nobody can tell */
+};
+
 struct control {
 	bool done;
 	bool quiet;  /* false: A against a copy of A differs, nothing may be judged */
@@ -114,6 +120,7 @@ struct trial {
 	bool held_back; /* interrupted, or over fewer layouts than asked for: no verdict may follow from its time */
 	enum rung rung; /* that settled it */
 	const char *evidence; /* one sentence: the settling rung's */
+	struct outlook outlook;
 	struct step_list steps;
 	struct token_difference tokens;
 	struct code_difference code;

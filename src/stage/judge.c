@@ -45,12 +45,12 @@
  */
 #include "base/stat.h"
 #include "base/text.h"
+#include "stage/judge_outlook.h"
 #include "stage/stages.h"
 
 #include <float.h>
 #include <math.h>
 
-enum { BLOCKS_SEARCHED = 1000 };
 static const double SPREAD_SHARE = 0.8, SPREAD_ALPHA = 0.001;
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
@@ -237,15 +237,6 @@ static void other_metrics(struct arena *arena, const struct measurement *measure
 	}
 }
 
-/* The least number of blocks with which an interval at `alpha` is finite. */
-static size_t blocks_least(double alpha)
-{
-	size_t n = 1;
-	while (n < BLOCKS_SEARCHED && cseq_k(n, alpha, -1) < 0)
-		n++;
-	return n;
-}
-
 /* ---- control --------------------------------------------------------------------------------------------------------- */
 
 void judge_control(struct session *session, const struct measurement *measurement, struct control *ret_control)
@@ -283,17 +274,6 @@ void judge_control(struct session *session, const struct measurement *measuremen
 
 /* ---- trial ----------------------------------------------------------------------------------------------------------- */
 
-static const char *seconds_text(struct arena *arena, double seconds)
-{
-	if (seconds < 10)
-		return arena_printf(arena, "%.1f s", seconds);
-	if (seconds < 600)
-		return arena_printf(arena, "%.0f s", seconds);
-	if (seconds < 48 * 3600)
-		return arena_printf(arena, "%.0f min", seconds / 60);
-	return arena_printf(arena, "%.0f days", seconds / 86400);
-}
-
 static const char *why_stopped(struct arena *arena, const struct measurement *measurement)
 {
 	switch (measurement->stop) {
@@ -311,32 +291,13 @@ static const char *why_stopped(struct arena *arena, const struct measurement *me
 	BUG("stop_reason %d", (int)measurement->stop);
 }
 
-/* What is excluded, what could have been seen, what it would need. */
-static const char *inconclusive_text(struct arena *arena, const struct measurement *measurement,
-                                     const struct effect *effect, double margin)
+/* `why` it is not settled, what that leaves open, and `suffix`. */
+static void trial_inconclusive(struct arena *arena, struct trial *trial, struct outlook outlook, const char *why,
+                               const char *suffix)
 {
-	const char *pairs = pairs_text(arena, measurement);
-	double blocks = measurement->blocks;
-	if (isinf(effect->low) || isinf(effect->high)) {
-		size_t least = blocks_least(measurement->plan.alpha);
-		return arena_printf(arena, "%s after %s: %zu blocks are the least that decide, which would need about %s",
-		                    why_stopped(arena, measurement), pairs, least,
-		                    seconds_text(arena, 1.3 * measurement->elapsed_s * (double)least / blocks));
-	}
-	/* The interval's half-width shrinks with the square root of the time. It must come down to the distance of theta
-	 * from 0 (faster, slower) or from the margin's ends (no effect), whichever is larger. */
-	double size = fabs(effect->theta);
-	double half = fmax(effect->high - effect->theta, effect->theta - effect->low);
-	double target = fmax(size, margin - size);
-	/* An effect of one half-width is seen in one measurement of two, one of two half-widths in nearly all. */
-	double needed = measurement->elapsed_s * fmax(1.3, half / target * (half / target));
-	return arena_printf(arena,
-	                    "%s, %s after %s: more than %.2f %% faster and more than %.2f %% slower are excluded; an effect of "
-	                    "%.2f %% would have been seen; about %s would be needed",
-	                    effect_text(arena, effect), why_stopped(arena, measurement), pairs,
-	                    fmax(0, -effect_percent(effect->low)), fmax(0, effect_percent(effect->high)),
-	                    effect_percent(2 * half),
-	                    seconds_text(arena, needed));
+	trial->verdict = VERDICT_INCONCLUSIVE;
+	trial->outlook = outlook;
+	trial->evidence = arena_printf(arena, "%s%s %s%s", why, strchr(why, ':') ? ";" : ":", outlook.text, suffix);
 }
 
 static const char *trial_suffix(struct arena *arena, const struct measurement *measurement, const struct trial *trial)
@@ -376,14 +337,14 @@ static void trial_judge_effect(struct session *session, const struct measurement
 	const char *quantity = quantity_text(arena, trial);
 	enum stat_decision decision = stat_decide(trial->effect.low, trial->effect.high, margin);
 	if (decision != DECISION_OPEN && measurement->stop == STOP_INTERRUPTED) {
-		trial->verdict = VERDICT_INCONCLUSIVE;
-		trial->evidence = arena_printf(arena, "%s, interrupted after %s: no verdict follows%s", effect, pairs, suffix);
+		trial_inconclusive(arena, trial, outlook_cut_short(arena, measurement, &trial->effect),
+		                   arena_printf(arena, "%s, interrupted after %s, so no verdict follows", effect, pairs), suffix);
 		return;
 	}
 	if (decision != DECISION_OPEN && layouts_lack(measurement)) {
-		trial->verdict = VERDICT_INCONCLUSIVE;
-		trial->evidence = arena_printf(arena, "%s, %s after %s: at least %u layouts were asked for%s", effect,
-		                               why_stopped(arena, measurement), pairs, measurement->plan.layouts, suffix);
+		trial_inconclusive(arena, trial, outlook_cut_short(arena, measurement, &trial->effect),
+		                   arena_printf(arena, "%s, %s after %s, and at least %u layouts were asked for", effect,
+		                                why_stopped(arena, measurement), pairs, measurement->plan.layouts), suffix);
 		return;
 	}
 	switch (decision) {
@@ -403,11 +364,17 @@ static void trial_judge_effect(struct session *session, const struct measurement
 		                 pairs, suffix);
 		break;
 	case DECISION_OPEN:
-		trial->verdict = VERDICT_INCONCLUSIVE;
-		trial->evidence =
-		    arena_printf(arena, "%s%s", inconclusive_text(arena, measurement, &trial->effect, margin), suffix);
+		trial_inconclusive(arena, trial, outlook_open(arena, measurement, &trial->effect, margin),
+		                   arena_printf(arena, "%s, %s after %s", effect, why_stopped(arena, measurement), pairs), suffix);
 		break;
 	}
+}
+
+void judge_unmeasured(struct session *session, bool interrupted, struct trial *trial)
+{
+	if (trial->verdict == VERDICT_INCONCLUSIVE && !trial->outlook.text)
+		trial_inconclusive(&session->arena, trial, outlook_unmeasured(&session->arena, interrupted, session->run.budget_s),
+		                   trial->evidence, "");
 }
 
 void judge_trial(struct session *session, const struct measurement *measurement, const struct control *control,
@@ -416,6 +383,7 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 	struct arena *arena = &session->arena;
 	trial->rung = RUNG_TIME;
 	trial->unconfirmed = false;
+	trial->outlook = (struct outlook){0};
 	trial->p = trial->p_adjusted = 0;
 	trial->effect = effect_of(measurement, false, NULL, 0, &trial->p);
 	struct control none = {0};
@@ -445,12 +413,11 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 		trial->verdict = VERDICT_INCONCLUSIVE;
 		trial->evidence = arena_printf(arena, "not judged: %s", transfer_text(arena, &trial->transfer));
 	} else if (control && !control->quiet) {
-		trial->verdict = VERDICT_INCONCLUSIVE;
-		trial->evidence = arena_printf(arena, "not judged: %s", control->text ? control->text : "no control was made");
+		trial_inconclusive(arena, trial, outlook_control(arena, control, session->run.alpha),
+		                   arena_printf(arena, "not judged: %s", control->text ? control->text : "no control was made"), "");
 	} else if (!trial->effect.known) {
-		trial->verdict = VERDICT_INCONCLUSIVE;
-		trial->evidence = arena_printf(arena, "%s before the first pair: give a larger budget",
-		                               why_stopped(arena, measurement));
+		trial_inconclusive(arena, trial, outlook_no_pair(arena, measurement),
+		                   arena_printf(arena, "%s before the first pair", why_stopped(arena, measurement)), "");
 	} else {
 		trial_judge_effect(session, measurement, control, trial);
 	}
@@ -480,7 +447,7 @@ static const char *limits_text(struct arena *arena, const struct trial *trial)
 	return text;
 }
 
-static void trial_gate(struct arena *arena, struct trial *trial, double alpha, size_t count)
+static void trial_gate(struct arena *arena, struct trial *trial, double alpha, size_t count, double budget_s)
 {
 	const struct effect *effect = &trial->effect;
 	double margin = trial_margin(trial);
@@ -489,12 +456,13 @@ static void trial_gate(struct arena *arena, struct trial *trial, double alpha, s
 	bool open = trial->verdict == VERDICT_INCONCLUSIVE && !trial->held_back && !trial->unconfirmed &&
 	            (!trial->control.done || trial->control.quiet);
 	if (differs && !passes) {
-		trial->verdict = VERDICT_INCONCLUSIVE;
-		trial->evidence = arena_printf(arena, "%s, but among the trials of this hypothesis that may be chance: %s%s",
-		                               effect_text(arena, effect), holm_text(arena, trial, count),
-		                               limits_text(arena, trial));
+		trial_inconclusive(arena, trial, outlook_crowd(arena, trial, alpha, count, budget_s),
+		                   arena_printf(arena, "%s, but among the trials of this hypothesis that may be chance (%s)",
+		                                effect_text(arena, effect), holm_text(arena, trial, count)),
+		                   limits_text(arena, trial));
 	} else if (open && passes && (effect->theta < 0 ? effect->high < margin : effect->low > -margin)) {
 		trial->verdict = effect->theta < 0 ? VERDICT_FASTER : VERDICT_SLOWER;
+		trial->outlook = (struct outlook){0};
 		trial->evidence = arena_printf(arena,
 		                               "%s in time, %u pairs in %u %s; the difference is certain (%s), "
 		                               "the interval, which holds for all trials at once, does not yet exclude 0%s",
@@ -526,7 +494,7 @@ static void hypothesis_gate(struct session *session, const struct hypothesis *hy
 	stat_holm(p, count, adjusted);
 	for (size_t i = 0; i < measured.count; i++) {
 		measured.at[i]->p_adjusted = adjusted[i];
-		trial_gate(&session->arena, measured.at[i], alpha, count);
+		trial_gate(&session->arena, measured.at[i], alpha, count, session->run.budget_s);
 	}
 	arena_release(&scratch);
 }
@@ -628,6 +596,25 @@ static const struct trial *first_unconfirmed(const struct family *family)
 	BUG("no trial of the family is unconfirmed");
 }
 
+/* How long the inconclusive ones of several trials would need together; "" when none is. */
+static const char *family_needs(struct arena *arena, const struct family *family)
+{
+	double needed = 0;
+	size_t helpless = 0, open = 0;
+	for (size_t i = 0; i < family->trials.count; i++) {
+		const struct trial *trial = family->trials.at[i];
+		if (trial->verdict != VERDICT_INCONCLUSIVE)
+			continue;
+		open++;
+		if (trial->outlook.text && isfinite(trial->outlook.needs_s))
+			needed += trial->outlook.needs_s;
+		else
+			helpless++;
+	}
+	const char *time = needed > 0 ? arena_printf(arena, "; about %s would be needed in all", seconds_text(arena, needed)) : "";
+	return helpless ? arena_printf(arena, "%s; in %zu of the %zu that are open no time would help", time, helpless, open) : time;
+}
+
 static const char *family_evidence(struct arena *arena, const struct family *family, const struct tally *tally)
 {
 	size_t count = family->trials.count;
@@ -654,13 +641,14 @@ static const char *family_evidence(struct arena *arena, const struct family *fam
 		text = arena_printf(arena, "%s; %zu would be faster, but rest%s on a contract that nobody has confirmed: %s", text,
 		                    tally->unconfirmed, tally->unconfirmed == 1 ? "s" : "",
 		                    trial_unconfirmed_contract(first_unconfirmed(family)));
+	const char *needs = family->verdict == VERDICT_INCONCLUSIVE ? family_needs(arena, family) : "";
 	if (tally->measured)
-		return arena_printf(arena, "%s; together their intervals span [%s, %s] %%", text, bound_text(arena, tally->low),
-		                    bound_text(arena, tally->high));
+		return arena_printf(arena, "%s; together their intervals span [%s, %s] %%%s%s", text, bound_text(arena, tally->low),
+		                    bound_text(arena, tally->high), needs[0] ? ", what lies outside is excluded" : "", needs);
 	if (tally->same_rung && family->trials.at[0]->evidence)
 		return arena_printf(arena, "%s, at rung %s: %s", text, rung_name(family->trials.at[0]->rung),
 		                    family->trials.at[0]->evidence);
-	return text;
+	return arena_printf(arena, "%s%s", text, needs);
 }
 
 static struct family *family_of(struct session *session, const struct trial *trial)

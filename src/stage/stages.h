@@ -182,6 +182,8 @@ void judge_control(struct session *session, const struct measurement *measuremen
 /* Sets verdict, rung, effect, pairs, medians and evidence of the trial from its samples and its control. */
 void judge_trial(struct session *session, const struct measurement *measurement, const struct control *control,
                  struct trial *trial);
+/* Completes the evidence of a trial that is inconclusive although nothing was measured; `interrupted`: for that reason. */
+void judge_unmeasured(struct session *session, bool interrupted, struct trial *trial);
 /* Groups the trials of each hypothesis and gives each group its verdict. */
 void judge_families(struct session *session);
 

@@ -362,9 +362,21 @@ static void family_claims_no_more_than_its_trials(void **state)
 	family_add(session, &h, VERDICT_INCONCLUSIVE, -0.05, 0.05);
 	family_judged(session, VERDICT_SLOWER);
 
+	/* It says of all of them what is excluded and what they need. */
 	family_add(session, &h, VERDICT_NO_EFFECT, -0.003, 0.003);
 	family_add(session, &h, VERDICT_INCONCLUSIVE, -0.05, 0.05);
-	family_judged(session, VERDICT_INCONCLUSIVE);
+	family_add(session, &h, VERDICT_INCONCLUSIVE, -0.01, 0.02);
+	session->run.trials.at[1]->outlook = (struct outlook){"…", 30};
+	session->run.trials.at[2]->outlook = (struct outlook){"…", 12};
+	family = family_judged(session, VERDICT_INCONCLUSIVE);
+	HAS(family->evidence, "span [-4.88, +5.13] %, what lies outside is excluded; about 42 s would be needed in all");
+	family_add(session, &h, VERDICT_NO_EFFECT, -0.003, 0.003);
+	family_add(session, &h, VERDICT_INCONCLUSIVE, NAN, NAN);
+	family_add(session, &h, VERDICT_INCONCLUSIVE, -0.01, 0.02);
+	session->run.trials.at[1]->outlook = (struct outlook){"…", INFINITY};
+	session->run.trials.at[2]->outlook = (struct outlook){"…", 12};
+	family = family_judged(session, VERDICT_INCONCLUSIVE);
+	HAS(family->evidence, "about 12 s would be needed in all; in 1 of the 2 that are open no time would help");
 
 	family_add(session, &h, VERDICT_NO_EFFECT, NAN, NAN);
 	family_add(session, &h, VERDICT_NO_EFFECT, NAN, NAN);
@@ -468,6 +480,103 @@ static void families_are_hypothesis_and_configuration(void **state)
 	assert_int_equal(session->run.families.count, 3);
 }
 
+/* ---- inconclusive ------------------------------------------------------------------------------------------------------- */
+
+/* What every inconclusive trial owes: what is excluded, what it could have seen, what it would need. */
+static void says_all(const struct trial *trial)
+{
+	assert_int_equal(trial->verdict, VERDICT_INCONCLUSIVE);
+	assert_non_null(trial->outlook.text);
+	HAS(trial->evidence, trial->outlook.text);
+	const char *text = trial->outlook.text;
+	assert_true(strstr(text, "excluded") != NULL);
+	assert_true(strstr(text, "would have been seen") || strstr(text, "could have been seen"));
+	assert_true(strstr(text, "would be needed") || strstr(text, "no time would help"));
+	assert_true(trial->outlook.needs_s > 0);
+	assert_int_equal(!isfinite(trial->outlook.needs_s), strstr(text, "no time would help") || strstr(text, "can't be told"));
+	assert_null(strstr(text, "nan"));
+	assert_null(strstr(text, "inf"));
+}
+
+enum { CONTROL_QUIET, CONTROL_COARSE, CONTROL_DIFFERS, CONTROL_SHORT, CONTROL_NONE, CONTROLS };
+
+static struct control control_like(struct session *session, int kind)
+{
+	struct control control = {.done = true, .quiet = true, .floor = kind == CONTROL_COARSE ? 0.05 : 0.001};
+	struct measurement measurement = samples(session, kind == CONTROL_DIFFERS ? 40 : kind == CONTROL_SHORT ? 5 : 0, 0.03, 0.001);
+	if (kind >= CONTROL_DIFFERS)
+		judge_control(session, &measurement, &control);
+	return control;
+}
+
+static void every_inconclusive_says_what_it_excludes_and_needs(void **state)
+{
+	struct session *session = *state;
+	static const unsigned blocks[] = {0, 1, 7, 13, 19, 30, 60}, layouts[] = {0, 8, 100};
+	static const double thetas[] = {-0.05, 0, 0.005, 0.05}, deviations[] = {0.001, 0.03};
+	static const enum stop_reason stops[] = {STOP_DECIDED, STOP_BUDGET, STOP_INTERRUPTED};
+	static const char *const reasons[] = {"budget of 10 s spent after", "blocks are the least that decide", "before the first pair",
+	                                      "interrupted after", "no verdict follows", "at least 100 layouts were asked for",
+	                                      "differs", "the control took too few", "the control took no pair"};
+	enum { REASONS = sizeof reasons / sizeof *reasons };
+	unsigned seen[REASONS] = {0}, inconclusive = 0, settled = 0;
+	session->run.alpha = 0.01;
+	for (unsigned i = 0; i < 7 * 3 * 4 * 2 * 3 * CONTROLS; i++) {
+		struct measurement measurement = samples(session, blocks[i % 7], thetas[i / 7 % 4], deviations[i / 28 % 2]);
+		measurement.plan.layouts = layouts[i / 56 % 3];
+		measurement.stop = stops[i / 168 % 3];
+		struct control control = control_like(session, (int)(i / 504 % CONTROLS));
+		struct trial trial = {0};
+		judge_trial(session, &measurement, &control, &trial);
+		if (trial.verdict != VERDICT_INCONCLUSIVE) {
+			assert_null(trial.outlook.text);
+			settled++;
+			continue;
+		}
+		inconclusive++;
+		says_all(&trial);
+		for (unsigned r = 0; r < REASONS; r++)
+			seen[r] += strstr(trial.evidence, reasons[r]) != NULL;
+	}
+	assert_true(settled && inconclusive);
+	for (unsigned r = 0; r < REASONS; r++)
+		if (!seen[r])
+			fail_msg("no trial was inconclusive for: %s", reasons[r]);
+	/* For what is no matter of measuring. */
+	struct trial stopped = {.verdict = VERDICT_INCONCLUSIVE, .rung = RUNG_CODE, .evidence = "not asked: --to-rung code"};
+	judge_unmeasured(session, false, &stopped);
+	says_all(&stopped);
+	const char *once = stopped.evidence;
+	judge_unmeasured(session, false, &stopped);
+	assert_string_equal(stopped.evidence, once);
+	session->run.budget_s = 20;
+	struct trial ended = {.verdict = VERDICT_INCONCLUSIVE, .rung = RUNG_OUTPUTS, .evidence = "interrupted before it was settled"};
+	judge_unmeasured(session, true, &ended);
+	says_all(&ended);
+	NEAR(ended.outlook.needs_s, 40, 1e-9);
+	struct trial other = {.verdict = VERDICT_FAILED, .evidence = "it crashed"};
+	judge_unmeasured(session, false, &other);
+	assert_string_equal(other.evidence, "it crashed");
+}
+
+static void a_longer_measurement_needs_what_was_said(void **state)
+{
+	struct session *session = *state;
+	/* Between 0 and the margin nothing helps but blocks: four times as many halve the interval. */
+	struct measurement measurement = samples(session, 40, 0.005, 0.03);
+	measurement.stop = STOP_BUDGET;
+	struct trial trial = judged(session, &measurement, 0.001);
+	double half = fmax(trial.effect.high - trial.effect.theta, trial.effect.theta - trial.effect.low);
+	double target = fmax(fabs(trial.effect.theta), log1p(0.01) - fabs(trial.effect.theta));
+	NEAR(trial.outlook.needs_s, 2 * half / target * (half / target), 1e-9);
+	/* 30 of 300 layouts in 2 s: ten times that, and some more. */
+	measurement = samples(session, 30, -0.05, 0.001);
+	measurement.stop = STOP_BUDGET;
+	measurement.plan.layouts = 300;
+	trial = judged(session, &measurement, 0.001);
+	NEAR(trial.outlook.needs_s, 2 * 10 * 1.3, 1e-9);
+}
+
 /* ---- Holm's gate ------------------------------------------------------------------------------------------------------- */
 
 /* A trial of `h` whose `n` blocks are `below` times about -3 %, else `above_theta`. */
@@ -515,6 +624,7 @@ static void holm_decides_what_the_interval_leaves_open(void **state)
 	struct hypothesis h = {.id = "h"};
 	list_push(&session->arena, &session->run.hypotheses, &h);
 	session->run.alpha = 0.01;
+	session->run.budget_s = 20;
 	unsigned n = 0, below = 0;
 	find_p(0.006, 0.01, &n, &below);
 	/* Beside a trial that is beyond doubt, alpha itself is left for the other one; its own interval has alpha / 2. */
@@ -555,6 +665,7 @@ static void holm_decides_what_the_interval_leaves_open(void **state)
 	judge_families(session);
 	assert_int_equal(weak->verdict, VERDICT_INCONCLUSIVE);
 	HAS(weak->evidence, "may be chance");
+	says_all(weak);
 }
 
 /* The gate never gives a verdict that the trial's own rules withheld. */
@@ -617,6 +728,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(control_is_quiet_or_not, setup, teardown),
 	    cmocka_unit_test_setup_teardown(layouts_that_decide_are_shown_as_a_distribution, setup, teardown),
 	    cmocka_unit_test_setup_teardown(fewer_layouts_than_asked_for_decide_nothing, setup, teardown),
+	    cmocka_unit_test_setup_teardown(every_inconclusive_says_what_it_excludes_and_needs, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_longer_measurement_needs_what_was_said, setup, teardown),
 	    cmocka_unit_test_setup_teardown(holm_decides_what_the_interval_leaves_open, setup, teardown),
 	    cmocka_unit_test_setup_teardown(holm_leaves_alone_what_was_held_back, setup, teardown),
 	    cmocka_unit_test_setup_teardown(p_follows_the_effects_direction, setup, teardown),
