@@ -224,6 +224,10 @@ static enum status trial_time(struct ladder *ladder, const struct site *site, st
 	enum status status = ST_OK;
 	struct baseline *baseline = site->baseline;
 	if (baseline->variant.command) {
+		if (!baseline->metric_known && ladder->options->layouts >= 2)
+			session_note(session, trial->workload->name,
+			             "--layouts does nothing to a command, since its program can't be linked anew: it is measured as run, "
+			             "each run at addresses that the kernel draws");
 		if (!baseline->metric_known)
 			status = measure_metric(session, &baseline->variant, ladder->options->budget_s, &baseline->metric,
 			                        &baseline->metric_why, err);

@@ -1,9 +1,11 @@
-/* Same output of two whole commands? The baseline is run twice first: what differs from itself can't be compared. */
+/* Same output of two whole commands? The baseline is run twice first: what differs from itself can't be compared. Then the
+ * candidate twice. Where it differs, the baseline has to equal itself some times more and the candidate to differ once
+ * more before it is called wrong. Every run reads its input from the beginning. */
 #include "base/extract.h"
 #include "port/command.h"
 #include "stage/stages.h"
 
-enum { BASELINE_FIRST, BASELINE_AGAIN, CANDIDATE, RUNS, SHOWN_BYTES = 60 };
+enum { SHOWN_BYTES = 60, CANDIDATE_RUNS = 2, ITSELF_AGAIN = 3 };
 
 struct printed {
 	const char *text; /* what is compared: without the number of a metric that is printed */
@@ -69,56 +71,123 @@ static const char *difference(struct arena *arena, const struct printed *a, cons
 	                    reference, line_at(arena, a, at));
 }
 
+struct outputs_runs {
+	struct session *session;
+	struct arena scratch;
+	const struct workload *workload;
+	double timeout_s;
+	unsigned done;
+	struct printed reference; /* what the baseline printed first */
+	struct outputs_result *result;
+};
+
+/* Runs one of them. OUTPUTS_EQUAL: it did what it should, and *ret_differs is NULL or says how its output differs from the
+ * reference. */
+static enum status command_once(struct outputs_runs *runs, const struct variant *variant, bool candidate,
+                                struct printed *ret_printed, const char **ret_differs, struct err *err)
+{
+	struct session *session = runs->session;
+	struct proc_request request = command_request(variant, runs->workload->cpu, runs->timeout_s, session->interrupted);
+	struct proc_result result;
+	*ret_differs = NULL;
+	session_progress(session, "comparing outputs", runs->done, runs->done + CANDIDATE_RUNS, -1);
+	enum status status = proc_run(&runs->scratch, &request, &result, err);
+	if (status == ST_OK && result.end == PROC_INTERRUPTED)
+		status = err_set(err, ST_INTERRUPTED, "interrupted");
+	if (status != ST_OK)
+		return status;
+	const char *problem = command_failure(&runs->scratch, &request, &result);
+	if (!problem)
+		*ret_printed = printed_of(&runs->scratch, runs->workload, &result, &problem);
+	if (problem) {
+		runs->result->verdict = candidate ? OUTPUTS_CANDIDATE_FAILED : OUTPUTS_BASELINE_FAILED;
+		runs->result->text = arena_strdup(&session->arena, problem);
+		return ST_OK;
+	}
+	if (runs->done++ == 0)
+		runs->reference = *ret_printed;
+	else if (!runs->workload->any_output)
+		*ret_differs = difference(&runs->scratch, &runs->reference, ret_printed,
+		                          candidate ? "the baseline has" : "before it was");
+	return ST_OK;
+}
+
+static void differs_say(struct outputs_runs *runs, enum outputs_verdict verdict, const char *what, const char *differs)
+{
+	runs->result->verdict = verdict;
+	runs->result->text = arena_printf(&runs->session->arena, "%s%s (--any-output, if that does not matter)", what, differs);
+}
+
+/* The baseline, so many times more. */
+static enum status baseline_again(struct outputs_runs *runs, const struct variant *baseline, unsigned times, struct err *err)
+{
+	struct printed printed;
+	const char *differs = NULL;
+	for (unsigned i = 0; i < times && runs->result->verdict == OUTPUTS_EQUAL && !differs; i++) {
+		enum status status = command_once(runs, baseline, false, &printed, &differs, err);
+		if (status != ST_OK)
+			return status;
+	}
+	if (differs)
+		differs_say(runs, OUTPUTS_NOT_REPEATABLE, "", differs);
+	return ST_OK;
+}
+
+/* It differed: for good? */
+static enum status difference_confirm(struct outputs_runs *runs, const struct variant *baseline,
+                                      const struct variant *candidate, const char *first, struct err *err)
+{
+	struct printed printed;
+	const char *again = NULL;
+	enum status status = baseline_again(runs, baseline, ITSELF_AGAIN, err);
+	if (status == ST_OK && runs->result->verdict == OUTPUTS_EQUAL)
+		status = command_once(runs, candidate, true, &printed, &again, err);
+	if (status != ST_OK || runs->result->verdict != OUTPUTS_EQUAL)
+		return status;
+	if (again)
+		differs_say(runs, OUTPUTS_DIFFER, "", first);
+	else
+		differs_say(runs, OUTPUTS_NOT_REPEATABLE, "the candidate differed once, but not in every run: ", first);
+	return ST_OK;
+}
+
+static enum status commands_compare(struct outputs_runs *runs, const struct variant *baseline, const struct variant *candidate,
+                                    struct printed *ret_printed, struct err *err)
+{
+	enum status status = baseline_again(runs, baseline, 2, err);
+	for (int i = 0; i < CANDIDATE_RUNS && status == ST_OK && runs->result->verdict == OUTPUTS_EQUAL; i++) {
+		const char *differs = NULL;
+		status = command_once(runs, candidate, true, ret_printed, &differs, err);
+		if (status != ST_OK || !differs)
+			continue;
+		if (i == 0)
+			return difference_confirm(runs, baseline, candidate, differs, err);
+		differs_say(runs, OUTPUTS_NOT_REPEATABLE, "the candidate differed once, but not in every run: ", differs);
+	}
+	return status;
+}
+
 enum status outputs_command(struct session *session, const struct variant *baseline, const struct variant *candidate,
                             double timeout_s, struct outputs_result *ret_result, struct err *err)
 {
 	struct arena *arena = &session->arena;
 	const struct workload *workload = baseline->workload;
-	struct printed printed[RUNS] = {0};
-	struct arena scratch;
-	arena_init(&scratch);
+	struct outputs_runs runs = {.session = session, .workload = workload, .timeout_s = timeout_s, .result = ret_result};
+	struct printed printed = {0};
 	*ret_result = (struct outputs_result){.verdict = OUTPUTS_EQUAL};
-	enum status status = ST_OK;
-	for (int i = 0; i < RUNS && status == ST_OK; i++) {
-		session_progress(session, "comparing outputs", i, RUNS, -1);
-		struct proc_request request =
-		    command_request(i == CANDIDATE ? candidate : baseline, workload->cpu, timeout_s, session->interrupted);
-		struct proc_result result;
-		const char *problem = NULL;
-		status = proc_run(&scratch, &request, &result, err);
-		if (status == ST_OK && result.end == PROC_INTERRUPTED)
-			status = err_set(err, ST_INTERRUPTED, "interrupted");
-		if (status != ST_OK)
-			break;
-		problem = command_failure(&scratch, &request, &result);
-		if (!problem)
-			printed[i] = printed_of(&scratch, workload, &result, &problem);
-		if (problem) {
-			ret_result->verdict = i == CANDIDATE ? OUTPUTS_CANDIDATE_FAILED : OUTPUTS_BASELINE_FAILED;
-			ret_result->text = arena_strdup(arena, problem);
-			break;
-		}
-		const char *differs = i == BASELINE_FIRST || workload->any_output
-		                          ? NULL
-		                          : difference(&scratch, &printed[BASELINE_FIRST], &printed[i],
-		                                       i == CANDIDATE ? "the baseline has" : "before it was");
-		if (differs) {
-			ret_result->verdict = i == CANDIDATE ? OUTPUTS_DIFFER : OUTPUTS_NOT_REPEATABLE;
-			ret_result->text = arena_printf(arena, "%s (--any-output, if that does not matter)", differs);
-			break;
-		}
-	}
+	arena_init(&runs.scratch);
+	enum status status = commands_compare(&runs, baseline, candidate, &printed, err);
 	if (status == ST_OK && ret_result->verdict == OUTPUTS_EQUAL) {
-		ret_result->bytes = printed[CANDIDATE].bytes;
+		ret_result->bytes = printed.bytes;
 		ret_result->records = 1;
 		if (workload->any_output)
 			ret_result->text = "outputs are not compared, as asked (--any-output); both exit with 0";
-		else if (printed[CANDIDATE].bytes == 0)
+		else if (printed.bytes == 0)
 			ret_result->text = "both exit with 0 and print nothing, so nothing tells a wrong candidate";
 		else
-			ret_result->text = arena_printf(arena, "same output, %llu bytes%s, and exit status 0; the baseline equals itself",
-			                                ret_result->bytes, workload->metric_pattern ? " (the metric left out)" : "");
+			ret_result->text = arena_printf(arena, "same output twice, %llu bytes%s, and exit status 0; the baseline equals "
+			                                "itself", ret_result->bytes, workload->metric_pattern ? " (the metric left out)" : "");
 	}
-	arena_release(&scratch);
+	arena_release(&runs.scratch);
 	return status;
 }

@@ -163,12 +163,16 @@ static void outputs_are_compared(void **state)
 		enum outputs_verdict verdict;
 		const char *said;
 	} table[] = {
-	    {"echo a; echo b", "printf 'a\\nb\\n'", OUTPUTS_EQUAL, "same output, 4 bytes"},
+	    {"echo a; echo b", "printf 'a\\nb\\n'", OUTPUTS_EQUAL, "same output twice, 4 bytes"},
 	    {"true", "true", OUTPUTS_EQUAL, "print nothing"},
 	    {"echo a; echo b", "echo a; echo c", OUTPUTS_DIFFER, "at byte 2, in line 2: \"c\", the baseline has \"b\""},
 	    {"echo a; echo b", "echo a", OUTPUTS_DIFFER, "at byte 2, in line 2: nothing, the baseline has \"b\""},
 	    {"echo a", "echo a; printf '\\033x'", OUTPUTS_DIFFER, "\".x\", the baseline has nothing"},
 	    {"echo $$", "true", OUTPUTS_NOT_REPEATABLE, "before it was"},
+	    /* What is right or wrong now and then: a file remembers how often it was run. */
+	    {"echo a", "echo x >>odd; [ $(wc -l <odd) -gt 1 ] && echo a || echo b", OUTPUTS_NOT_REPEATABLE, "once, but not in every run"},
+	    {"echo a", "echo x >>even; [ $(wc -l <even) -gt 1 ] && echo b || echo a", OUTPUTS_NOT_REPEATABLE, "once, but not in every run"},
+	    {"echo x >>late; [ $(wc -l <late) -gt 2 ] && echo b || echo a", "echo b", OUTPUTS_NOT_REPEATABLE, "before it was \"a\""},
 	    {"exit 1", "true", OUTPUTS_BASELINE_FAILED, "exit status 1"},
 	    {"true", "kill -SEGV $$", OUTPUTS_CANDIDATE_FAILED, "killed by SIGSEGV"},
 	    {"true", "echo why >&2; exit 7", OUTPUTS_CANDIDATE_FAILED, "exit status 7: why"},
@@ -178,6 +182,12 @@ static void outputs_are_compared(void **state)
 		if (result.verdict != table[i].verdict || !strstr(result.text, table[i].said))
 			fail_msg("%s | %s: %d, %s", table[i].baseline, table[i].candidate, (int)result.verdict, result.text);
 	}
+	/* Every run reads the file from its beginning. */
+	put(f, "input", "one\ntwo\n");
+	f->workload.stdin_path = "input";
+	HAS(outputs(f, "cat", "cat -").text, "same output twice, 8 bytes");
+	HAS(outputs(f, "cat", "head -n 1").text, "at byte 4, in line 2: nothing");
+	f->workload.stdin_path = NULL;
 	/* The printed metric may differ, and nothing else. */
 	f->workload.metric = METRIC_LOWER;
 	f->workload.metric_pattern = "took ([0-9.]+)";
