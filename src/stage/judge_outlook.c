@@ -107,9 +107,8 @@ struct outlook outlook_control(struct arena *arena, const struct control *contro
 	size_t least = blocks_least(alpha);
 	double needed = SPARE * control->seconds * (double)least / fmax(control->blocks, 1);
 	/* As long again for the trial. */
-	return outlook_of(arena, &none, arena_printf(arena, "%zu blocks are the least that show anything: about %s would be needed "
-	                                             "for the control, and as long for the trial",
-	                                             least, seconds_text(arena, needed)), 2 * needed);
+	return outlook_of(arena, &none, arena_printf(arena, "about %s would be needed for the control, and as long for the trial",
+	                                             seconds_text(arena, needed)), 2 * needed);
 }
 
 struct outlook outlook_crowd(struct arena *arena, const struct trial *trial, double alpha, size_t count, double budget_s)
