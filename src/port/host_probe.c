@@ -110,14 +110,37 @@ static void look_kinds(struct look *look)
 		add(look, "kinds of cores", PROBE_FINE, "all alike", NULL, NULL);
 }
 
+/* On how many cores do the CPUs lie? 0: not shown. */
+static size_t core_count(struct look *look)
+{
+	struct string_list cpus = entries(look, CPU_FOLDER, "cpu"), cores = {0};
+	for (size_t i = 0; i < cpus.count; i++) {
+		const char *siblings =
+		    is_cpu(cpus.at[i])
+		        ? line(look, arena_printf(look->arena, "%s/%s/topology/thread_siblings_list", CPU_FOLDER, cpus.at[i])) : NULL;
+		bool known = !siblings;
+		for (size_t k = 0; k < cores.count && !known; k++)
+			known = strcmp(cores.at[k], siblings) == 0;
+		if (!known)
+			list_push(look->arena, &cores, siblings);
+	}
+	return cores.count;
+}
+
 static void look_smt(struct look *look)
 {
 	const char *active = line(look, "/sys/devices/system/cpu/smt/active");
+	size_t cores = core_count(look);
 	if (!active)
 		add(look, "SMT", PROBE_NOTE, "not shown", "whether another thread shares the core can't be told", NULL);
+	else if (strcmp(active, "1") == 0 && cores == 1)
+		add(look, "SMT", PROBE_LIMIT, "on: all CPUs are threads of one core",
+		    "whatever else runs, assay itself too, takes from the core that is measured on", "a machine with two cores");
 	else if (strcmp(active, "1") == 0)
-		add(look, "SMT", PROBE_LIMIT, "on: two threads share a core", "a neighbour on the same core slows some blocks",
-		    "echo off > /sys/devices/system/cpu/smt/control");
+		add(look, "SMT", PROBE_LIMIT,
+		    cores ? arena_printf(look->arena, "on: threads share a core, of which there are %zu", cores)
+		          : "on: two threads share a core",
+		    "a neighbour on the same core slows some blocks", "echo off > /sys/devices/system/cpu/smt/control");
 	else
 		add(look, "SMT", PROBE_FINE, "off", NULL, NULL);
 }
@@ -187,18 +210,30 @@ static void look_battery(struct look *look)
 
 /* ---- what others take ---------------------------------------------------------------------------------------------------- */
 
+/* How often a limit has been used up: "stopped in 12 of 340 periods so far", from the text of a cpu.stat. NULL: not shown. */
+static const char *throttled_text(struct look *look, const char *path)
+{
+	const char *periods = line_of(look, path, "nr_periods"), *throttled = line_of(look, path, "nr_throttled");
+	if (!periods || !throttled)
+		return NULL;
+	return arena_printf(look->arena, "stopped in %ld of %ld periods so far", atol(throttled), atol(periods));
+}
+
 /* CPUs' worth of time that this process may use; 0: no limit. Limits of all groups above count. */
-static double cpu_limit(struct look *look)
+static double cpu_limit(struct look *look, const char **ret_throttled)
 {
 	double least = 0;
+	*ret_throttled = NULL;
 	const char *own = line_of(look, "/proc/self/cgroup", "0::");
 	const char *bases[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 	for (size_t i = 0; own && i < sizeof bases / sizeof *bases; i++)
 		for (char *path = arena_strdup(look->arena, own);; *strrchr(path, '/') = '\0') {
 			const char *max = line(look, arena_printf(look->arena, "%s%s/cpu.max", bases[i], path));
 			double quota, period;
-			if (max && sscanf(max, "%lf %lf", &quota, &period) == 2 && period > 0 && (least == 0 || quota / period < least))
+			if (max && sscanf(max, "%lf %lf", &quota, &period) == 2 && period > 0 && (least == 0 || quota / period < least)) {
 				least = quota / period;
+				*ret_throttled = throttled_text(look, arena_printf(look->arena, "%s%s/cpu.stat", bases[i], path));
+			}
 			if (!strrchr(path, '/') || strcmp(path, "/") == 0)
 				break;
 		}
@@ -218,8 +253,10 @@ static double cpu_limit(struct look *look)
 				const char *quota = line(look, path_join(look->arena, folder, "cpu.cfs_quota_us"));
 				const char *period = line(look, path_join(look->arena, folder, "cpu.cfs_period_us"));
 				double share = quota && period && atof(quota) > 0 && atof(period) > 0 ? atof(quota) / atof(period) : 0;
-				if (share > 0 && (least == 0 || share < least))
+				if (share > 0 && (least == 0 || share < least)) {
 					least = share;
+					*ret_throttled = throttled_text(look, path_join(look->arena, folder, "cpu.stat"));
+				}
 			}
 		}
 		at = last ? end : end + 1;
@@ -229,14 +266,16 @@ static double cpu_limit(struct look *look)
 
 static void look_limit(struct look *look)
 {
-	double limit = cpu_limit(look);
+	const char *throttled;
+	double limit = cpu_limit(look, &throttled);
+	const char *found = arena_printf(look->arena, "%.2f CPUs%s%s", limit, throttled ? "; " : "", throttled ? throttled : "");
 	if (limit == 0)
 		add(look, "CPU limit", PROBE_FINE, "none", NULL, NULL);
 	else if (limit < 1)
-		add(look, "CPU limit", PROBE_UNFIT, arena_printf(look->arena, "%.2f CPUs", limit),
+		add(look, "CPU limit", PROBE_UNFIT, found,
 		    "the kernel stops the workload in the middle of samples", "raise the container's CPU limit to 2");
 	else
-		add(look, "CPU limit", PROBE_LIMIT, arena_printf(look->arena, "%.2f CPUs", limit),
+		add(look, "CPU limit", PROBE_LIMIT, found,
 		    "when it is used up the workload is stopped in the middle of samples",
 		    "raise the container's CPU limit, or bind it to CPUs of its own");
 }

@@ -6,6 +6,7 @@
 #include "port/host_probe.h"
 #include "port/pace.h"
 #include "port/perf.h"
+#include "port/perf_events.h"
 #include "port/proc.h"
 #include "port/store.h"
 #include "port/tree.h"
@@ -108,6 +109,17 @@ static void try_counters(struct trying *trying)
 		fine(trying, "the cycle counter counts");
 }
 
+static void try_topdown(struct trying *trying)
+{
+	struct perf_event_set set;
+	const char *lack = host_counters_lack(trying->arena) ? "there are no hardware counters"
+	                                                     : perf_events_topdown(trying->arena, "", &set);
+	if (lack)
+		lacks(trying, PROBE_NOTE, lack, "where slots of the processor are lost is not told", NULL);
+	else
+		fine(trying, "level 1, by the kernel's events");
+}
+
 static void try_paranoid(struct trying *trying)
 {
 	const char *text = NULL;
@@ -200,10 +212,10 @@ static int text_order(const void *a, const void *b)
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void try_compilers(struct trying *trying)
+/* Every compiler of PATH, under all of its names. */
+static struct string_list compilers_of_path(struct arena *arena)
 {
-	struct arena *arena = trying->arena;
-	struct string_list found = {0}, words = {0};
+	struct string_list found = {0};
 	const char *path = getenv("PATH");
 	for (const char *at = path ? path : ""; *at;) {
 		size_t size = strcspn(at, ":");
@@ -222,15 +234,67 @@ static void try_compilers(struct trying *trying)
 			closedir(entries);
 		at += size + (at[size] == ':');
 	}
-	if (found.count == 0) {
+	if (found.count)
+		qsort(found.at, found.count, sizeof *found.at, text_order);
+	return found;
+}
+
+/* Compiles, links and runs a program. NULL: it works; else what was said. */
+static const char *compiler_lack(struct trying *trying, const char *compiler, const char *source, const char *program)
+{
+	struct arena *arena = trying->arena;
+	const char *const commands[2][5] = {{compiler, "-o", program, source, NULL}, {program, NULL}};
+	for (int i = 0; i < 2; i++) {
+		struct proc_request request = {.cpu = -1, .timeout_s = 20, .interrupted = trying->session->interrupted};
+		for (const char *const *word = commands[i]; *word; word++)
+			list_push(arena, &request.argv, *word);
+		struct proc_result ran;
+		struct err trouble = ERR_INIT;
+		if (proc_run(arena, &request, &ran, &trouble) != ST_OK)
+			return arena_strdup(arena, trouble.text);
+		if (proc_ok(&ran))
+			continue;
+		const char *said = text_tail(arena, ran.err, 1);
+		return said[0] ? said : i ? "what it makes does not run" : "it does not compile";
+	}
+	return NULL;
+}
+
+static void try_compilers(struct trying *trying)
+{
+	static const char text[] = "#include <stdlib.h>\nint main(void) { return EXIT_SUCCESS; }\n";
+	struct arena *arena = trying->arena;
+	const char *folder = trying->session->workdir, *broken = NULL;
+	struct string_list names = compilers_of_path(arena), works = {0};
+	struct err trouble = ERR_INIT;
+	if (names.count == 0) {
 		lacks(trying, PROBE_UNFIT, "none in PATH", "nothing can be built: findings are reported, nothing is settled",
-		      "apt-get install gcc");
+		      "apt-get install gcc libc6-dev");
 		return;
 	}
-	qsort(found.at, found.count, sizeof *found.at, text_order);
-	for (size_t i = 0; i < found.count; i++)
-		list_push(arena, &words, found.at[i]);
-	fine(trying, text_join(arena, &words, ", "));
+	if (!folder || file_write(path_join(arena, folder, "probe.c"), text, strlen(text), &trouble) != ST_OK) {
+		lacks(trying, PROBE_NOTE, arena_printf(arena, "%s; not tried, there is no folder to work in", text_join(arena, &names, ", ")),
+		      "whether they work is not known", NULL);
+		return;
+	}
+	const char *source = path_join(arena, folder, "probe.c"), *program = path_join(arena, folder, "probe");
+	for (size_t i = 0; i < names.count && !*trying->session->interrupted; i++) {
+		const char *lack = compiler_lack(trying, names.at[i], source, program);
+		if (!lack)
+			list_push(arena, &works, names.at[i]);
+		else if (!broken)
+			broken = arena_printf(arena, "%s: %s", names.at[i], lack);
+	}
+	unlink(source);
+	unlink(program);
+	if (works.count == 0)
+		lacks(trying, PROBE_UNFIT, broken, "nothing can be built: findings are reported, nothing is settled",
+		      "apt-get install gcc libc6-dev");
+	else if (broken)
+		lacks(trying, PROBE_LIMIT, arena_printf(arena, "%s; but %s", text_join(arena, &works, ", "), broken),
+		      "nothing is settled under that one", "repair or remove it");
+	else
+		fine(trying, arena_printf(arena, "%s: each compiles, links and runs", text_join(arena, &works, ", ")));
 }
 
 struct parsing {
@@ -308,6 +372,19 @@ static const char *file_system(long type)
 	}
 }
 
+/* How long making and removing a small file takes, in milliseconds; below 0: it can't be done. */
+static double file_ms(struct trying *trying)
+{
+	enum { FILES = 50 };
+	const char *path = path_join(trying->arena, trying->session->workdir, "probe.c");
+	struct err trouble = ERR_INIT;
+	double started = proc_now();
+	for (int i = 0; i < FILES; i++)
+		if (file_write(path, "probe\n", 6, &trouble) != ST_OK || unlink(path) != 0)
+			return -1;
+	return 1000 * (proc_now() - started) / FILES;
+}
+
 static void try_temp(struct trying *trying)
 {
 	const char *folder = trying->session->workdir;
@@ -318,11 +395,16 @@ static void try_temp(struct trying *trying)
 		return;
 	}
 	double left = (double)info.f_bavail * (double)info.f_bsize / 1073741824;
-	const char *found = arena_printf(trying->arena, "%s, %s, %.1f GiB free", path_dir(trying->arena, folder),
-	                                 file_system(info.f_type), left);
+	double ms = file_ms(trying);
+	const char *found = arena_printf(trying->arena, "%s, %s, %.1f GiB free, %.2g ms a file", path_dir(trying->arena, folder),
+	                                 file_system(info.f_type), left, ms);
 	if (mount.f_flag & ST_NOEXEC)
 		lacks(trying, PROBE_UNFIT, arena_printf(trying->arena, "%s, but mounted noexec", found), "no workload can be started",
 		      "set TMPDIR to a folder where programs may run");
+	else if (ms < 0)
+		lacks(trying, PROBE_UNFIT, "can't be written", "nothing can be built", "set TMPDIR to a folder that can be written");
+	else if (ms > 5)
+		lacks(trying, PROBE_LIMIT, found, "copies of large trees take minutes", "set TMPDIR to a faster disk, or to /dev/shm");
 	else if (left < 0.5)
 		lacks(trying, PROBE_LIMIT, found, "large trees can't be copied", "set TMPDIR to a folder with more space");
 	else
@@ -354,6 +436,7 @@ static const struct {
     {MEASURING, "clock", try_clock},
     {MEASURING, "core frequency", try_pace},
     {EXPLAINING, "hardware counters", try_counters},
+    {EXPLAINING, "top-down", try_topdown},
     {EXPLAINING, "perf_event_paranoid", try_paranoid},
     {EXPLAINING, "sampling by clock", try_sampling},
     {EXPLAINING, "valgrind", try_valgrind},

@@ -24,6 +24,8 @@ static const struct recorded busy[] = {
     {"/sys/devices/cpu_core/type", "4\n"},
     {"/sys/devices/cpu_atom/type", "10\n"},
     {"/sys/devices/system/cpu/smt/active", "1\n"},
+    {"/sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n"},
+    {"/sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "0-1\n"},
     {"/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "powersave\n"},
     {"/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "powersave\n"},
     {"/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"},
@@ -32,6 +34,7 @@ static const struct recorded busy[] = {
     {"/sys/class/power_supply/BAT0/status", "Discharging\n"},
     {"/proc/self/cgroup", "0::/docker/4f1a\n"},
     {"/sys/fs/cgroup/docker/cpu.max", "150000 100000\n"},
+    {"/sys/fs/cgroup/docker/cpu.stat", "usage_usec 5\nnr_periods 340\nnr_throttled 12\nthrottled_usec 9\n"},
     {"/sys/fs/cgroup/docker/4f1a/cpu.max", "max 100000\n"},
     {"/proc/stat", "cpu  1000 0 500 90000 0 0 0 200 0 0\ncpu0 500 0 250 45000 0 0 0 100 0 0\n"},
     {"/proc/loadavg", "5.25 4.00 3.00 2/300 4242\n"},
@@ -103,11 +106,11 @@ static void test_busy(void **state)
 	arena_init(&arena);
 	struct probe_list probes = probes_of(&arena, busy, sizeof busy / sizeof *busy);
 	PROBE("kinds of cores", PROBE_LIMIT, "fast and slow");
-	PROBE("SMT", PROBE_LIMIT, "share a core");
+	PROBE("SMT", PROBE_LIMIT, "threads of one core");
 	PROBE("governor", PROBE_LIMIT, "powersave");
 	PROBE("turbo", PROBE_LIMIT, "on");
 	PROBE("power", PROBE_LIMIT, "battery");
-	PROBE("CPU limit", PROBE_LIMIT, "1.50 CPUs"); /* of the group above */
+	PROBE("CPU limit", PROBE_LIMIT, "1.50 CPUs; stopped in 12 of 340 periods"); /* of the group above */
 	PROBE("steal", PROBE_LIMIT, "11.8 %");         /* 200 of 1700 */
 	PROBE("neighbours", PROBE_LIMIT, "load 5.2 for 2 CPUs, 42 %");
 	PROBE("clock source", PROBE_LIMIT, "hpet");
