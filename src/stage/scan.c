@@ -308,6 +308,8 @@ static enum status pool_run(struct scanning *scanning, struct err *err)
 
 /* ---- which files ------------------------------------------------------------------------------------------------------- */
 
+enum { BINARY_LOOK = 8192 };
+
 static char *read_file(struct arena *arena, const char *path, size_t limit, size_t *ret_size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -734,6 +736,14 @@ static void note_flags(struct scanning *scanning)
 	}
 }
 
+/* No text has a byte 0, in whatever encoding C is written. */
+static bool is_binary(struct scanning *scanning, const char *path)
+{
+	size_t size = 0;
+	const char *text = read_file(&scanning->scratch, path, BINARY_LOOK, &size);
+	return text && memchr(text, 0, size);
+}
+
 /* What could not be parsed, wholly or in part. Guessed commands get one note in all: that they fail is expected. */
 static void note_errors(struct scanning *scanning)
 {
@@ -759,7 +769,9 @@ static void note_errors(struct scanning *scanning)
 		}
 		if (!first)
 			continue;
-		if (command->guessed) {
+		if (is_binary(scanning, command->file)) {
+			session_note(session, file, "it is no C source: it holds bytes that no text has");
+		} else if (command->guessed) {
 			guessed++;
 			if (!first_guessed)
 				first_guessed = first;

@@ -376,6 +376,23 @@ static void without_a_database_it_says_so(void **state)
 	assert_true(session.commands.at[0].guessed);
 }
 
+static void what_is_no_text_is_called_so(void **state)
+{
+	(void)state;
+	static const char bytes[] = "\x7f\0\xff{\0(\xfe";
+	char path[256];
+	put("good.c", HEAD "void f(void) { slow(); }\n");
+	snprintf(path, sizeof path, "%s/noise.c", tree);
+	FILE *file = fopen(path, "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, sizeof bytes, file), sizeof bytes);
+	fclose(file);
+	run();
+	assert_int_equal(session.run.findings.count, 1);
+	assert_non_null(note_with("noise.c", "no C source"));
+	assert_null(note_with(tree, "for lack of"));
+}
+
 static void a_file_that_no_command_compiles_is_not_built(void **state)
 {
 	(void)state;
@@ -500,6 +517,7 @@ int main(void)
 	    TEST(one_bad_file_leaves_the_others),
 	    TEST(a_front_end_that_hangs_is_ended),
 	    TEST(without_a_database_it_says_so),
+	    TEST(what_is_no_text_is_called_so),
 	    TEST(a_file_that_no_command_compiles_is_not_built),
 	    TEST(paths_and_patterns_limit_the_scan),
 	    TEST(workers_are_replaced_and_results_keep_their_order),
