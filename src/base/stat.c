@@ -270,3 +270,19 @@ enum stat_decision stat_decide(double low, double high, double margin)
 		return DECISION_FASTER;
 	return low > 0 ? DECISION_SLOWER : DECISION_OPEN;
 }
+
+bool stat_stationary(const double *values, size_t count, double alpha)
+{
+	struct cseq part[2];
+	double low[2], high[2];
+	for (int i = 0; i < 2; i++)
+		cseq_init(&part[i], alpha);
+	for (size_t i = 0; i < count; i++)
+		if (!cseq_add(&part[i >= count / 3], values[i]))
+			break;
+	for (int i = 0; i < 2; i++) {
+		cseq_interval(&part[i], &low[i], &high[i]);
+		cseq_release(&part[i]);
+	}
+	return !(high[0] < low[1] || high[1] < low[0]);
+}

@@ -32,6 +32,8 @@ double stat_median(double *values, size_t count);
 double stat_quantile(const double *sorted, size_t count, double q);
 /* Holm (1979): `ret_adjusted[i]` is the least family-wise error rate at which hypothesis i is rejected. */
 void stat_holm(const double *p, size_t count, double *ret_adjusted);
+/* Does the first third's confidence interval for the median overlap the rest's? True while too little is known. */
+bool stat_stationary(const double *values, size_t count, double alpha);
 /* Exact interval for a share, Clopper and Pearson (1934): `hits` of `trials`, with error rate alpha. */
 void stat_binomial_interval(uint64_t hits, uint64_t trials, double alpha, double *ret_low, double *ret_high);
 /* 95th percentile of |median| when every value's sign is drawn anew: what equal sides would show. 0 for none. */

@@ -17,6 +17,8 @@ int command_audit(struct invocation *invocation)
 	}
 	status = work_workloads(&work, &err);
 	if (status == ST_OK)
+		status = work_surveys(&work, &err);
+	if (status == ST_OK)
 		status = work_scan(&work, &paths, &err);
 	/* The project's own claims first: somebody asked for them by name. */
 	if (status == ST_OK)

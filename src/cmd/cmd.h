@@ -90,8 +90,12 @@ struct work {
 	struct session session;
 	struct progress_line progress;
 	struct store *store; /* NULL: nothing is kept; a note says why */
+	struct asked_survey_list surveys; /* to be settled */
 	double started;
 };
+
+/* The first trouble with the store is said, and then the run goes on without it. */
+void work_store_lost(struct work *work, const struct err *err);
 
 /* Where the project and its tree are: `path` NULL: --project or the current folder. Fills the session; opens the store. */
 MUST_CHECK enum status work_open(struct invocation *invocation, const char *path, struct work *ret_work,
@@ -117,7 +121,11 @@ void work_commands(struct work *work);
 MUST_CHECK enum status work_finding(struct work *work, const char *name, struct finding **ret_finding, struct err *err);
 /* Narrows the project's workloads by --workload and --param, or puts --bench in their place. */
 MUST_CHECK enum status work_workloads(struct work *work, struct err *err);
-/* Settles run.hypotheses, and keeps what is found as it comes. */
+/* Which surveys are to be settled, after work_workloads(): that of --over or --survey, else all of the project file. */
+MUST_CHECK enum status work_surveys(struct work *work, struct err *err);
+/* Puts them, and how they are kept, into the options of settling. */
+void work_surveys_kept(struct work *work, struct settle_options *settle);
+/* Settles the surveys and run.hypotheses, and keeps what is found as it comes. */
 MUST_CHECK enum status work_settle(struct work *work, struct err *err);
 /* Keeps the scan's part of the run. */
 void work_keep_scan(struct work *work);

@@ -20,6 +20,7 @@ static const char *const try_examples[] = {
 	"assay try --rev v1.0..v1.1 --project lib", "two revisions of the tree",
 	"assay try --vs 'zstd -c corpus' --any-output -- gzip -c corpus", "two commands whose outputs differ",
 	"assay try --patch a.patch --build 'make -j2' --run './tool -d corpus'", "a patch, on a whole command",
+	"assay try --over impl=generic,sse2,avx2 --workload checksum", "how the values of a parameter compare: a survey",
 	"assay try --flags -O3 --matrix 'cc=gcc-12,clang-19 opt=-O2'", "flags, under two compilers", NULL};
 static const char *const audit_examples[] = {
 	"assay audit", "everything in the current folder that has a candidate",

@@ -4,6 +4,7 @@
  *   ladder_site.c   built, tokens, code, intent: once for each workload and build configuration
  *   ladder_trial.c  reach, outputs, time with its control: once more for each combination of parameters
  *   ladder_map.c    where workloads spend their time, before anything is tried
+ *   ladder_survey.c the same for the values of a parameter, all of one program
  *   settle.c        which hypothesis is tried where, and with what share of alpha
  */
 #ifndef ASSAY_CMD_LADDER_H
@@ -41,7 +42,7 @@ struct ladder {
 	const struct settle_options *options;
 	struct baseline_list baselines;
 	struct control_list controls;
-	unsigned trial_count;
+	unsigned trial_count, survey_count;
 	double trial_alpha; /* of the next trials: the options' alpha, divided by how many share it */
 };
 
@@ -114,6 +115,11 @@ MUST_CHECK enum status trial_climb(struct ladder *ladder, const struct site *sit
 /* ---- ladder_map.c: maps ---------------------------------------------------------------------------------------- */
 /* The maps that the project file asks for, into the run. ST_INTERRUPTED ends the run. */
 MUST_CHECK enum status maps_draw(struct ladder *ladder, struct err *err);
+
+/* ---- ladder_survey.c ------------------------------------------------------------------------------------------- */
+/* Settles each survey for all combinations of the other parameters and all configurations. ST_INTERRUPTED ends the run;
+ * what was measured is kept either way. */
+MUST_CHECK enum status surveys_settle(struct ladder *ladder, const struct asked_survey_list *surveys, struct err *err);
 
 /* ---- settle.c -------------------------------------------------------------------------------------------------- */
 /* Calls `each` for all combinations of a workload's parameters; once with none when it has none. */

@@ -15,6 +15,7 @@ enum option_id {
 	OPT_BENCH_LIBS, OPT_RUN, OPT_BUILD, OPT_METRIC, OPT_BETTER, OPT_STDIN, OPT_SHELL, OPT_ANY_OUTPUT, OPT_CPUS, OPT_PARAM,
 	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_EVENTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_ACCEPT_CONTRACT, OPT_REQUIRE,
 	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
+	OPT_OVER, OPT_AGAINST, OPT_NEEDS, OPT_SURVEY,
 };
 
 enum {
@@ -46,6 +47,12 @@ static const struct option_spec specs[] = {
 	 "not looked at", NULL},
 	{OPT_ENV, 0, "env", "NAME=VALUE", CMD_TRY, "the candidate is this variable in the environment of the workload", NULL},
 	{OPT_VS, 0, "vs", "COMMAND", CMD_TRY, "the candidate is this command; the baseline is the command behind `--`", NULL},
+	{OPT_OVER, 0, "over", "NAME[=V,V]", CMD_TRY, "a survey in place of a candidate: how do the values of this parameter of the "
+	 "workload compare? All of its values, or these", NULL},
+	{OPT_AGAINST, 0, "against", "VALUE", CMD_TRY, "of --over: the value that the others are compared with (default: the first)", NULL},
+	{OPT_NEEDS, 0, "needs", "V=FEATURE", CMD_TRY, "of --over: the CPU feature, as /proc/cpuinfo spells it, that a value needs; "
+	 "V=FEATURE,V=FEATURE for several. A value that needs nothing that the CPU lacks and can't run is missing from the build", NULL},
+	{OPT_SURVEY, 0, "survey", "NAME", CMD_TRY, "this survey of the project file", NULL},
 	{OPT_WORKLOAD, 0, "workload", "NAME", SETTLING, "only this workload of the project file; may be repeated "
 	 "(default: all that compile what changes)", NULL},
 	{OPT_BENCH, 0, "bench", "FILE.c", CMD_TRY, "the workload is this driver (assay/bench.h); no project file is needed", "*"},
@@ -239,6 +246,34 @@ static enum status param_add(struct arena *arena, const char *text, struct param
 	return ST_OK;
 }
 
+static enum status over_set(struct arena *arena, const char *text, struct options *options, struct err *err)
+{
+	size_t size = strcspn(text, "=");
+	options->over = arena_strndup(arena, text, size);
+	options->over_values = (struct string_list){0};
+	if (text[size])
+		comma_split(arena, text + size + 1, &options->over_values);
+	for (size_t i = 0; i < options->over_values.count; i++)
+		if (!options->over_values.at[i][0] || !size)
+			return err_set(err, ST_USAGE, "--over wants a parameter, as in impl, or with its values, as in impl=generic,sse2, not "
+			               "'%s'", text);
+	return ST_OK;
+}
+
+static enum status needs_add(struct arena *arena, const char *text, struct need_list *needs, struct err *err)
+{
+	struct string_list words = {0};
+	comma_split(arena, text, &words);
+	for (size_t i = 0; i < words.count; i++) {
+		const char *word = words.at[i], *equals = strrchr(word, '=');
+		if (!equals || equals == word || !equals[1])
+			return err_set(err, ST_USAGE, "--needs wants VALUE=FEATURE, as in avx2=avx2, not '%s'", word);
+		struct need need = {.value = arena_strndup(arena, word, (size_t)(equals - word)), .feature = equals + 1};
+		list_push(arena, needs, need);
+	}
+	return ST_OK;
+}
+
 /* ---- parsing ---------------------------------------------------------------------------------------------------- */
 
 static enum status bad_value(struct err *err, const struct option_spec *spec, const char *value, const char *wants)
@@ -355,6 +390,16 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		break;
 	case OPT_CPUS:
 		options->cpus = value;
+		break;
+	case OPT_OVER:
+		return over_set(arena, value, options, err);
+	case OPT_AGAINST:
+		options->against = value;
+		break;
+	case OPT_NEEDS:
+		return needs_add(arena, value, &options->needs, err);
+	case OPT_SURVEY:
+		options->survey = value;
 		break;
 	case OPT_WORKLOAD:
 		list_push(arena, &options->workloads, value);

@@ -26,6 +26,10 @@ struct options {
 	bool all; /* also what the baseline knows */
 	/* the candidate of try */
 	const char *patch, *define, *flags, *cc, *env, *vs, *rev;
+	/* a survey in the candidate's place */
+	const char *over, *against, *survey;
+	struct string_list over_values; /* empty: all of the workload's */
+	struct need_list needs;
 	/* what it is run with */
 	struct string_list workloads;
 	const char *bench;

@@ -129,6 +129,39 @@ static void families_compare(struct recomputing *again, const struct run *record
 	}
 }
 
+/* Judges a survey again, and compares. */
+static enum status survey_again(struct recomputing *again, const struct survey *recorded, struct err *err)
+{
+	struct session *session = again->session;
+	struct arena *arena = &session->arena;
+	struct survey_measurement measurement;
+	struct survey now = *recorded;
+	bool ended = false;
+	if (recorded->rounds == 0 || !recorded->finished)
+		return ST_OK; /* its verdicts don't come from time */
+	enum status status = store_survey_measurement_get(again->store, arena, session->run.id, recorded->id, &measurement, &ended,
+	                                                  err);
+	if (status != ST_OK)
+		return status;
+	if (!ended || measurement.values != recorded->values.count) {
+		again->count[IMPOSSIBLE]++;
+		fprintf(again->out, "%s  can't be recomputed: the store has no plan or no rounds of it\n", recorded->id);
+		return ST_OK;
+	}
+	now.values = (struct survey_value_list){0};
+	for (size_t i = 0; i < recorded->values.count; i++)
+		list_push(arena, &now.values, recorded->values.at[i]);
+	judge_survey(session, &measurement, &now);
+	bool same = strcmp(json_survey(arena, recorded), json_survey(arena, &now)) == 0;
+	again->count[same ? SAME : DIFFERS]++;
+	if (same)
+		fprintf(again->out, "%s  same: %s, %u rounds\n", now.id, now.evidence, now.rounds);
+	else
+		fprintf(again->out, "%s  DIFFERS\n  recorded:   %s\n  recomputed: %s\n", now.id, json_survey(arena, recorded),
+		        json_survey(arena, &now));
+	return ST_OK;
+}
+
 enum status run_recompute(struct store *store, const struct run *run, FILE *out, int *ret_exit, struct err *err)
 {
 	struct session session = {.run = *run};
@@ -144,6 +177,10 @@ enum status run_recompute(struct store *store, const struct run *run, FILE *out,
 		for (size_t i = 0; i < run->trials.count; i++)
 			trial_compare(&again, run->trials.at[i], session.run.trials.at[i], outcomes[i]);
 		families_compare(&again, run);
+		for (size_t i = 0; i < run->surveys.count && status == ST_OK; i++)
+			status = survey_again(&again, run->surveys.at[i], err);
+	}
+	if (status == ST_OK) {
 		const unsigned *count = again.count;
 		if (count[SAME] + count[DIFFERS] + count[IMPOSSIBLE] == 0)
 			fputs("nothing to recompute: no verdict of this run comes from time\n", out);

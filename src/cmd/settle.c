@@ -287,6 +287,8 @@ enum status settle_all(struct session *session, const struct settle_options *opt
 		BUG("settle_all without a build configuration");
 	struct ladder ladder = {.session = session, .options = options, .trial_alpha = options->alpha};
 	enum status status = options->maps ? maps_draw(&ladder, err) : ST_OK;
+	if (status == ST_OK && options->surveys)
+		status = surveys_settle(&ladder, options->surveys, err);
 	for (size_t i = 0; i < session->run.hypotheses.count && status == ST_OK; i++) {
 		const struct hypothesis *hypothesis = session->run.hypotheses.at[i];
 		if (hypothesis->kind == CANDIDATE_NONE)

@@ -18,6 +18,7 @@ struct settle_options {
 	uint64_t seed;
 	bool maps;            /* draw the maps that the project file asks for, first */
 	struct build_config_list configs; /* at least one */
+	const struct asked_survey_list *surveys; /* settled before the hypotheses; NULL: none */
 	/* Told as things happen; any of them may be NULL. */
 	void *context;
 	void (*trial_begins)(void *context, const struct trial *trial);
@@ -27,10 +28,16 @@ struct settle_options {
 	void (*measurement)(void *context, const struct trial *trial, unsigned control,
 	                    const struct measurement *measurement, bool ended);
 	void (*trial_done)(void *context, const struct trial *trial);
+	void (*survey_begins)(void *context, const struct survey *survey);
+	struct round_sink (*rounds)(void *context, const struct survey *survey);
+	/* As `measurement`. */
+	void (*survey_measurement)(void *context, const struct survey *survey, const struct survey_measurement *measurement,
+	                           bool ended);
+	void (*survey_done)(void *context, const struct survey *survey);
 };
 
 /* Every hypothesis of the run with every workload that compiles what it changes, every combination of parameters and
- * every configuration. Fills run.trials and run.families. After Ctrl-C it returns ST_INTERRUPTED and everything that is
+ * every configuration. The surveys that were asked for come first. Fills run.trials, run.families and run.surveys. After Ctrl-C it returns ST_INTERRUPTED and everything that is
  * settled stands. */
 MUST_CHECK enum status settle_all(struct session *session, const struct settle_options *options, struct err *err);
 

@@ -24,6 +24,8 @@ enum status run_from_store(struct store *store, struct arena *arena, const struc
 	if (status == ST_OK)
 		status = documents(store, arena, record->id, STORE_TRIAL, &pieces.trials, err);
 	if (status == ST_OK)
+		status = documents(store, arena, record->id, STORE_SURVEY, &pieces.surveys, err);
+	if (status == ST_OK)
 		status = documents(store, arena, record->id, STORE_NOTE, &pieces.notes, err);
 	if (status == ST_OK && json_run_join(arena, &pieces, ret_run, err) != ST_OK)
 		return err_context(err, "run %s can't be shown", record->id);
@@ -47,6 +49,19 @@ static enum status unfinished_count(struct store *store, struct arena *arena, co
 		trial->blocks = pairs.count ? pairs.at[pairs.count - 1].block + 1 : 0;
 		trial->evidence = arena_printf(arena, "cut off after %zu pairs, and %zu of its control", pairs.count, control.count);
 	}
+	for (size_t i = 0; i < run->surveys.count; i++) {
+		struct survey *survey = run->surveys.at[i];
+		struct survey_measurement measurement;
+		bool ended = false;
+		if (survey->finished)
+			continue;
+		enum status status = store_survey_measurement_get(store, arena, run->id, survey->id, &measurement, &ended, err);
+		if (status != ST_OK)
+			return status;
+		survey->rounds = (uint32_t)measurement.rounds.count;
+		survey->blocks = measurement.blocks;
+		survey->evidence = arena_printf(arena, "cut off after %zu rounds", measurement.rounds.count);
+	}
 	return ST_OK;
 }
 
@@ -64,6 +79,37 @@ static void pairs_print(FILE *out, const char *trial, unsigned control, const st
 	}
 }
 
+/* One line a sample, in the order in which they were taken. */
+static void round_print(FILE *out, const struct survey *survey, const struct round *round)
+{
+	size_t count = survey->values.count;
+	for (uint32_t place = 0; place <= count; place++)
+		for (size_t i = 0; i <= count; i++) {
+			const struct round_sample *sample = &round->samples[i];
+			if (sample->iterations && sample->place == place)
+				fprintf(out, "%s\t%u\t%u\t%u\t%s\t%llu\t%llu\t%u\n", survey->id, round->block, round->index, place,
+				        i < count ? survey->values.at[i].value : "(control)", (unsigned long long)sample->iterations,
+				        (unsigned long long)sample->ns, sample->flags);
+		}
+}
+
+static enum status rounds_print(FILE *out, struct store *store, struct arena *arena, const struct run *run, struct err *err)
+{
+	for (size_t i = 0; i < run->surveys.count; i++) {
+		struct survey_measurement measurement;
+		bool ended = false;
+		enum status status = store_survey_measurement_get(store, arena, run->id, run->surveys.at[i]->id, &measurement, &ended,
+		                                                  err);
+		if (status != ST_OK)
+			return status;
+		if (i == 0)
+			fputs("\nsurvey\tblock\tindex\tplace\tvalue\titerations\tns\tflags\n", out);
+		for (size_t k = 0; k < measurement.rounds.count && measurement.values == run->surveys.at[i]->values.count; k++)
+			round_print(out, run->surveys.at[i], &measurement.rounds.at[k]);
+	}
+	return ST_OK;
+}
+
 static enum status samples_print(FILE *out, struct store *store, struct arena *arena, const struct run *run,
                                  struct err *err)
 {
@@ -78,7 +124,7 @@ static enum status samples_print(FILE *out, struct store *store, struct arena *a
 				return status;
 			pairs_print(out, run->trials.at[i]->id, order[k], &pairs);
 		}
-	return ST_OK;
+	return rounds_print(out, store, arena, run, err);
 }
 
 /* As the command printed it at the time. */
@@ -86,7 +132,7 @@ static print_run *report_of(const struct run *run)
 {
 	if (text_starts(run->command, "assay prove"))
 		return term_prove;
-	return run->trials.count || run->hypotheses.count ? term_verdicts : term_scan;
+	return run->trials.count || run->hypotheses.count || run->surveys.count ? term_verdicts : term_scan;
 }
 
 static enum status show(struct invocation *invocation, struct store *store, int *ret_exit, struct err *err)

@@ -25,7 +25,13 @@ static enum status candidate_choose(const struct options *options, enum candidat
 	             {CANDIDATE_NONE, options->vs            ? NULL
 	                              : options->operands.count ? options->operands.at[0]
 	                                                     : NULL}};
-	unsigned count = 0;
+	unsigned count = options->over || options->survey;
+	if (options->over && options->survey)
+		return err_set(err, ST_USAGE, "give either --over or --survey, not both");
+	if (count && (options->require_given || options->forbid_given))
+		return err_set(err, ST_USAGE, "a survey has no one candidate, so it passes no gate: leave out --require and --forbid");
+	if (count && options->layouts >= 2)
+		return err_set(err, ST_USAGE, "the values of a survey share one program, so it is measured as built: leave out --layouts");
 	for (size_t i = 0; i < sizeof given / sizeof *given; i++)
 		if (given[i].text) {
 			*ret_kind = given[i].kind;
@@ -34,8 +40,8 @@ static enum status candidate_choose(const struct options *options, enum candidat
 		}
 	if (count == 1)
 		return ST_OK;
-	return err_set(err, ST_USAGE, "%s: name a finding, or give one of --patch, --rev, --define, --flags, --cc, --env and --vs "
-	               "(assay help try)",
+	return err_set(err, ST_USAGE, "%s: name a finding, or give one of --patch, --rev, --define, --flags, --cc, --env, --vs, "
+	               "--over and --survey (assay help try)",
 	               count ? "more than one candidate is given" : "there is no candidate to try");
 }
 
@@ -118,7 +124,12 @@ int command_try(struct invocation *invocation)
 		return complain(&err);
 	}
 	status = work_workloads(&work, &err);
-	if (status == ST_OK && kind == CANDIDATE_NONE) {
+	bool survey = invocation->options.over || invocation->options.survey;
+	if (status == ST_OK && (survey || invocation->options.against || invocation->options.needs.count))
+		status = work_surveys(&work, &err);
+	if (status == ST_OK && survey) {
+		work_commands(&work);
+	} else if (status == ST_OK && kind == CANDIDATE_NONE) {
 		status = try_finding(&work, text, &err);
 	} else if (status == ST_OK && invocation->options.rev) {
 		status = try_revisions(&work, text, &err);

@@ -121,7 +121,7 @@ static const char *without_store(const char *text)
 }
 
 /* The first trouble is said, and then the run goes on without a store. */
-static void store_lost(struct work *work, const struct err *err)
+void work_store_lost(struct work *work, const struct err *err)
 {
 	session_note(&work->session, "store", "%s; this run is not kept from here on", without_store(err->text));
 	store_close(work->store);
@@ -138,14 +138,14 @@ static void keep_head(struct work *work)
 	                           .state = run_state_name(run->state), .seconds = run->seconds,
 	                           .head = json_head(&work->session.arena, run)};
 	if (store_run_put(work->store, &record, &err) != ST_OK)
-		store_lost(work, &err);
+		work_store_lost(work, &err);
 }
 
 static void keep(struct work *work, enum store_kind kind, const struct store_document_list *documents)
 {
 	struct err err = ERR_INIT;
 	if (work->store && store_documents_put(work->store, work->session.run.id, kind, documents, &err) != ST_OK)
-		store_lost(work, &err);
+		work_store_lost(work, &err);
 }
 
 static void keep_trial(struct work *work, const struct trial *trial)
@@ -285,7 +285,7 @@ void work_forget(struct work *work)
 {
 	struct err ignored = ERR_INIT;
 	if (work->store && store_run_delete(work->store, work->session.run.id, &ignored) != ST_OK)
-		store_lost(work, &ignored);
+		work_store_lost(work, &ignored);
 }
 
 void work_release(struct work *work)
@@ -734,7 +734,7 @@ struct sink_context {
 	unsigned control;
 };
 
-/* A store that fails is said once, by store_lost(): the sink itself never fails. */
+/* A store that fails is said once, by work_store_lost(): the sink itself never fails. */
 static enum status sample_put(void *context, const struct pair *pair, struct err *err)
 {
 	struct sink_context *sink = context;
@@ -742,7 +742,7 @@ static enum status sample_put(void *context, const struct pair *pair, struct err
 	struct err trouble = ERR_INIT;
 	if (sink->work->store && store_pair_put(sink->work->store, sink->work->session.run.id, sink->trial, sink->control, pair,
 	                                        &trouble) != ST_OK)
-		store_lost(sink->work, &trouble);
+		work_store_lost(sink->work, &trouble);
 	return ST_OK;
 }
 
@@ -761,7 +761,7 @@ static void keep_measurement(void *context, const struct trial *trial, unsigned 
 	struct err trouble = ERR_INIT;
 	if (work->store && store_measurement_put(work->store, work->session.run.id, trial->id, control, measurement, ended,
 	                                         &trouble) != ST_OK)
-		store_lost(work, &trouble);
+		work_store_lost(work, &trouble);
 }
 
 /* Hypotheses are settled in their order: those before this one are done. */
@@ -822,6 +822,7 @@ enum status work_settle(struct work *work, struct err *err)
 	enum status status = options->events.count ? perf_events_named(&session->arena, &session->events, &named, err) : ST_OK;
 	if (status != ST_OK)
 		return err_context(err, "--events");
+	work_surveys_kept(work, &settle);
 	status = configs_choose(work, &settle, err);
 	if (status != ST_OK)
 		return status;
@@ -850,6 +851,12 @@ static bool machine_unfit(const struct run *run)
 		if (trial->control.done && trial->control.quiet)
 			return false;
 		refused = refused || (trial->control.done && trial->verdict == VERDICT_INCONCLUSIVE);
+	}
+	for (size_t i = 0; i < run->surveys.count; i++) {
+		const struct control *control = &run->surveys.at[i]->control;
+		if (control->done && control->quiet)
+			return false;
+		refused = refused || control->done;
 	}
 	return refused;
 }
@@ -888,7 +895,7 @@ int work_finish(struct work *work, enum status status, struct err *err, print_ru
 		work_forget(work);
 	int code = EXIT_DONE;
 	/* What failed before anything was found has nothing to report but its error. */
-	if (status == ST_OK || status == ST_INTERRUPTED || run->trials.count || run->findings.count) {
+	if (status == ST_OK || status == ST_INTERRUPTED || run->trials.count || run->surveys.count || run->findings.count) {
 		struct output output;
 		struct err trouble = ERR_INIT;
 		enum status written = output_open(&output, &work->invocation->options, &trouble);
@@ -896,7 +903,7 @@ int work_finish(struct work *work, enum status status, struct err *err, print_ru
 			output.term.kept = work->store != NULL;
 			output.term.all = work->invocation->options.all;
 			/* When settling never began, what the scan found stands. */
-			bool settled = status == ST_OK || status == ST_INTERRUPTED || run->trials.count;
+			bool settled = status == ST_OK || status == ST_INTERRUPTED || run->trials.count || run->surveys.count;
 			run_print(&output, &session->arena, run, work->invocation->options.format, settled ? print : term_scan);
 			written = output_close(&output, &trouble);
 		}

@@ -1,6 +1,7 @@
 /* The words that people and files see for the model's enumerations, in one place. */
 #include "model/checkup.h"
 #include "model/session.h"
+#include "model/survey.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -47,6 +48,8 @@ NAMES(verdict, verdict, "not settled", "faster", "slower", "no effect", "mixed",
 NAMES(rung, rung, "none", "built", "tokens", "code", "intent", "reach", "outputs", "time")
 NAMES(step_result, step_result, "passed", "settled", "skipped")
 NAMES(stop_reason, stop_reason, "decided", "budget", "interrupted", "failed", "not to be seen")
+NAMES(value_verdict, value_verdict, "not settled", "baseline", "faster", "slower", "no effect", "inconclusive", "wrong results",
+      "unavailable", "missing from the build", "failed")
 NAMES(metric, metric, "time", "wall clock", "CPU time", "printed, lower is better", "printed, higher is better")
 static const char *const probe_results[] = {"fine", "note", "limit", "unfit"};
 

@@ -3,7 +3,7 @@
 #define ASSAY_MODEL_RUN_H
 
 #include "model/hotmap.h"
-#include "model/trial.h"
+#include "model/survey.h"
 
 struct host {
 	const char *name, *cpu, *kernel, *system;
@@ -56,6 +56,7 @@ struct run {
 	unsigned untried; /* compilers and hypotheses that were asked for and left out, see the notes; not in the record */
 	struct trial_list trials;
 	struct family_list families;
+	struct survey_list surveys;
 	struct note_list notes;
 	double seconds;
 };

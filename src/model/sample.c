@@ -107,22 +107,11 @@ size_t pairs_block_ratios(const struct pair_list *pairs, bool all, double *ret_r
 bool pairs_stationary(const struct pair_list *pairs, double alpha)
 {
 	struct arena scratch;
-	struct cseq part[2];
-	double low[2], high[2];
 	arena_init(&scratch);
 	double *ratios = arena_alloc(&scratch, (pairs->count + 1) * sizeof *ratios);
-	size_t count = pairs_block_ratios(pairs, false, ratios);
-	for (int i = 0; i < 2; i++)
-		cseq_init(&part[i], alpha);
-	for (size_t i = 0; i < count; i++)
-		if (!cseq_add(&part[i >= count / 3], ratios[i]))
-			break;
-	for (int i = 0; i < 2; i++) {
-		cseq_interval(&part[i], &low[i], &high[i]);
-		cseq_release(&part[i]);
-	}
+	bool stationary = stat_stationary(ratios, pairs_block_ratios(pairs, false, ratios), alpha);
 	arena_release(&scratch);
-	return !(high[0] < low[1] || high[1] < low[0]);
+	return stationary;
 }
 
 void pairs_medians(const struct pair_list *pairs, double *ret_baseline_ns, double *ret_candidate_ns)

@@ -70,6 +70,55 @@ void host_describe(struct arena *arena, struct host *ret_host)
 	ret_host->counters = lack ? arena_printf(arena, "not available: %s", lack) : "available";
 }
 
+static bool line_has_word(const char *line, size_t size, const char *word)
+{
+	size_t length = strlen(word);
+	for (size_t at = 0; at < size;) {
+		size_t end = at;
+		while (end < size && line[end] != ' ' && line[end] != '\t')
+			end++;
+		if (end - at == length && length && strncmp(line + at, word, length) == 0)
+			return true;
+		at = end + 1;
+	}
+	return false;
+}
+
+/* One line for each CPU: "flags" on x86, "Features" on Arm. */
+bool cpuinfo_has(const char *text, const char *feature)
+{
+	static const char *const keys[] = {"flags", "Features", "features"};
+	bool listed = false;
+	for (const char *line = text; *line;) {
+		size_t size = strcspn(line, "\n"), key = strcspn(line, " \t:");
+		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+			if (key != strlen(keys[i]) || key >= size || strncmp(line, keys[i], key) != 0)
+				continue;
+			if (!line_has_word(line + key, size - key, feature))
+				return false;
+			listed = true;
+		}
+		line += size + (line[size] == '\n');
+	}
+	return listed;
+}
+
+bool host_cpu_has(const char *feature)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *from = fopen("/proc/cpuinfo", "re");
+	FILE *to = open_memstream(&text, &size);
+	char chunk[4096];
+	for (size_t got; from && to && (got = fread(chunk, 1, sizeof chunk, from)) > 0;)
+		fwrite(chunk, 1, got, to);
+	if (from)
+		fclose(from);
+	bool has = to && fclose(to) == 0 && cpuinfo_has(text, feature);
+	free(text);
+	return has;
+}
+
 /* ---- counters -------------------------------------------------------------------------------------------------------- */
 
 const char *host_counters_lack(struct arena *arena)

@@ -9,6 +9,11 @@
 /* Everything known of struct host; what can't be read is "unknown". */
 void host_describe(struct arena *arena, struct host *ret_host);
 
+/* Does every CPU have the feature, as /proc/cpuinfo spells it ("avx512bw", "asimd")? */
+bool host_cpu_has(const char *feature);
+/* The same of that file's text. */
+bool cpuinfo_has(const char *text, const char *feature);
+
 /* NULL: hardware counters work. Else why not, and what would help: "no PMU in this virtual machine: …". */
 const char *host_counters_lack(struct arena *arena);
 

@@ -57,9 +57,24 @@ static const char *const migrations[] = {
 	"ALTER TABLE measurement ADD COLUMN transfer_ns REAL NOT NULL DEFAULT 0;"
 	"ALTER TABLE measurement ADD COLUMN private_ns REAL NOT NULL DEFAULT 0;"
 	"ALTER TABLE measurement ADD COLUMN bursts INTEGER NOT NULL DEFAULT 0;",
+	/* Surveys: the document; the plan and how the measurement ended (stop NULL: it was cut off); what each value said; and one
+	 * row for each sample, `value` being the values' count for the control. */
+	"CREATE TABLE survey (run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, id TEXT NOT NULL,"
+	"  seq INTEGER NOT NULL, doc TEXT NOT NULL, PRIMARY KEY (run, id)) STRICT;"
+	"CREATE TABLE survey_measurement (run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, survey TEXT NOT NULL,"
+	"  seed INTEGER NOT NULL, alpha REAL NOT NULL, margin REAL NOT NULL, budget_s REAL NOT NULL,"
+	"  sample_target_ns INTEGER NOT NULL, rounds_per_block INTEGER NOT NULL, cpu INTEGER NOT NULL,"
+	"  value_count INTEGER NOT NULL, baseline INTEGER NOT NULL, candidates INTEGER NOT NULL, stop TEXT, failure TEXT,"
+	"  measured_s REAL NOT NULL, elapsed_s REAL NOT NULL, PRIMARY KEY (run, survey)) STRICT;"
+	"CREATE TABLE survey_value (run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, survey TEXT NOT NULL,"
+	"  value INTEGER NOT NULL, bytes_per_iteration INTEGER NOT NULL, failure TEXT, PRIMARY KEY (run, survey, value)) STRICT;"
+	"CREATE TABLE survey_sample (run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE, survey TEXT NOT NULL,"
+	"  block INTEGER NOT NULL, idx INTEGER NOT NULL, value INTEGER NOT NULL, place INTEGER NOT NULL,"
+	"  iterations INTEGER NOT NULL, ns INTEGER NOT NULL, flags INTEGER NOT NULL) STRICT;"
+	"CREATE INDEX survey_sample_survey ON survey_sample (run, survey);",
 };
 
-static const char *const kind_tables[] = {"finding", "hypothesis", "trial", "note"};
+static const char *const kind_tables[] = {"finding", "hypothesis", "trial", "note", "survey"};
 
 struct store {
 	sqlite3 *db;
@@ -323,6 +338,18 @@ static enum status run_key(struct store *store, const char *run, sqlite3_int64 *
 	return code == SQLITE_ROW ? ST_OK : store_error(err, store, code);
 }
 
+/* Ends what BEGIN began. */
+static enum status transaction_end(struct store *store, int code, struct err *err)
+{
+	if (code == SQLITE_OK)
+		code = store_exec(store, "COMMIT");
+	if (code == SQLITE_OK)
+		return ST_OK;
+	enum status status = store_error(err, store, code);
+	store_exec(store, "ROLLBACK");
+	return status;
+}
+
 /* ---- putting ------------------------------------------------------------------------------------------------- */
 
 enum status store_run_put(struct store *store, const struct store_run *run, struct err *err)
@@ -394,14 +421,7 @@ enum status store_documents_put(struct store *store, const char *run, enum store
 	int code = store_exec(store, "BEGIN IMMEDIATE");
 	if (code != SQLITE_OK)
 		return store_error(err, store, code);
-	code = documents_put(store, key, kind, documents);
-	if (code == SQLITE_OK)
-		code = store_exec(store, "COMMIT");
-	if (code != SQLITE_OK) {
-		status = store_error(err, store, code);
-		store_exec(store, "ROLLBACK");
-	}
-	return status;
+	return transaction_end(store, documents_put(store, key, kind, documents), err);
 }
 
 enum status store_pair_put(struct store *store, const char *run, const char *trial, unsigned control,
@@ -475,6 +495,89 @@ enum status store_measurement_put(struct store *store, const char *run, const ch
 	    transfer->shared_ns, transfer->private_ns, (long long)transfer->bursts);
 	code = statement_run(statement, code);
 	return code == SQLITE_OK ? ST_OK : store_error(err, store, code);
+}
+
+static int round_insert(struct store *store, sqlite3_int64 run, const char *survey, const struct round *round, size_t samples)
+{
+	sqlite3_stmt *statement = NULL;
+	int code = sqlite3_prepare_v2(store->db,
+	                              "INSERT INTO survey_sample (run, survey, block, idx, value, place, iterations, ns, flags)"
+	                              " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)", -1, &statement, NULL);
+	for (size_t i = 0; i < samples && code == SQLITE_OK; i++) {
+		const struct round_sample *sample = &round->samples[i];
+		if (sample->iterations == 0)
+			continue;
+		sqlite3_reset(statement);
+		sqlite3_bind_int64(statement, 1, run);
+		sqlite3_bind_text(statement, 2, survey, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(statement, 3, round->block);
+		sqlite3_bind_int64(statement, 4, round->index);
+		sqlite3_bind_int64(statement, 5, (sqlite3_int64)i);
+		sqlite3_bind_int64(statement, 6, sample->place);
+		sqlite3_bind_int64(statement, 7, (sqlite3_int64)sample->iterations);
+		sqlite3_bind_int64(statement, 8, (sqlite3_int64)sample->ns);
+		sqlite3_bind_int64(statement, 9, sample->flags);
+		code = sqlite3_step(statement);
+		code = code == SQLITE_DONE ? SQLITE_OK : code;
+	}
+	sqlite3_finalize(statement);
+	return code;
+}
+
+enum status store_round_put(struct store *store, const char *run, const char *survey, const struct round *round, size_t samples,
+                            struct err *err)
+{
+	sqlite3_int64 key = 0;
+	enum status status = run_key(store, run, &key, err);
+	if (status != ST_OK)
+		return status;
+	int code = store_exec(store, "BEGIN IMMEDIATE");
+	if (code != SQLITE_OK)
+		return store_error(err, store, code);
+	return transaction_end(store, round_insert(store, key, survey, round, samples), err);
+}
+
+static int survey_values_insert(struct store *store, sqlite3_int64 run, const char *survey,
+                                const struct survey_measurement *measurement)
+{
+	int code = SQLITE_OK;
+	for (size_t i = 0; i < measurement->values && measurement->failures && code == SQLITE_OK; i++) {
+		sqlite3_stmt *statement;
+		code = statement_make(store, &statement,
+		                      "INSERT OR REPLACE INTO survey_value (run, survey, value, bytes_per_iteration, failure)"
+		                      " VALUES (?1, ?2, ?3, ?4, ?5)", "isiis", (long long)run, survey, (long long)i,
+		                      (long long)measurement->bytes_per_iteration[i], measurement->failures[i]);
+		code = statement_run(statement, code);
+	}
+	return code;
+}
+
+enum status store_survey_measurement_put(struct store *store, const char *run, const char *survey,
+                                         const struct survey_measurement *measurement, bool ended, struct err *err)
+{
+	sqlite3_int64 key = 0;
+	enum status status = run_key(store, run, &key, err);
+	if (status != ST_OK)
+		return status;
+	int code = store_exec(store, "BEGIN IMMEDIATE");
+	if (code != SQLITE_OK)
+		return store_error(err, store, code);
+	const struct plan *plan = &measurement->plan;
+	sqlite3_stmt *statement;
+	code = statement_make(
+	    store, &statement,
+	    "INSERT OR REPLACE INTO survey_measurement (run, survey, seed, alpha, margin, budget_s, sample_target_ns,"
+	    " rounds_per_block, cpu, value_count, baseline, candidates, stop, failure, measured_s, elapsed_s)"
+	    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+	    "isidddiiiiiissdd", (long long)key, survey, (long long)plan->seed, plan->alpha, plan->margin, plan->budget_s,
+	    (long long)plan->sample_target_ns, (long long)plan->pairs_per_block, (long long)plan->cpu,
+	    (long long)measurement->values, (long long)measurement->baseline, (long long)measurement->candidates,
+	    ended ? stop_reason_name(measurement->stop) : NULL, measurement->failure, measurement->measured_s,
+	    measurement->elapsed_s);
+	code = statement_run(statement, code);
+	if (code == SQLITE_OK)
+		code = survey_values_insert(store, key, survey, measurement);
+	return transaction_end(store, code, err);
 }
 
 /* ---- getting ------------------------------------------------------------------------------------------------- */
@@ -665,6 +768,111 @@ enum status store_measurement_get(struct store *store, struct arena *arena, cons
 	ret_measurement->blocks = pairs->count ? pairs->at[pairs->count - 1].block + 1 : 0;
 	ret_measurement->plan.metric = pairs->count ? pairs->at[0].metric : METRIC_TIME;
 	ret_measurement->stationary = pairs_stationary(pairs, ret_measurement->plan.alpha);
+	return status;
+}
+
+/* The rows of one round follow each other. */
+static enum status rounds_get(struct store *store, struct arena *arena, sqlite3_int64 run, const char *survey,
+                              struct survey_measurement *measurement, struct err *err)
+{
+	sqlite3_stmt *statement;
+	struct round *round = NULL;
+	int code = statement_make(store, &statement,
+	                          "SELECT block, idx, value, place, iterations, ns, flags FROM survey_sample"
+	                          " WHERE run = ?1 AND survey = ?2 ORDER BY rowid", "is", (long long)run, survey);
+	if (code == SQLITE_OK)
+		while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+			uint32_t block = (uint32_t)sqlite3_column_int64(statement, 0), index = (uint32_t)sqlite3_column_int64(statement, 1);
+			size_t value = (size_t)sqlite3_column_int64(statement, 2);
+			if (value > measurement->values)
+				continue; /* damaged: it belongs to no value */
+			if (!round || round->block != block || round->index != index) {
+				struct round fresh = {.block = block, .index = index};
+				fresh.samples = arena_alloc(arena, (measurement->values + 1) * sizeof *fresh.samples);
+				list_push(arena, &measurement->rounds, fresh);
+				round = &measurement->rounds.at[measurement->rounds.count - 1];
+			}
+			round->samples[value] = (struct round_sample){
+				.place = (uint32_t)sqlite3_column_int64(statement, 3),
+				.iterations = (uint64_t)sqlite3_column_int64(statement, 4),
+				.ns = (uint64_t)sqlite3_column_int64(statement, 5),
+				.flags = (uint32_t)sqlite3_column_int64(statement, 6),
+			};
+		}
+	enum status status = code == SQLITE_DONE ? ST_OK : store_error(err, store, code);
+	sqlite3_finalize(statement);
+	measurement->blocks = round ? round->block + 1 : 0;
+	return status;
+}
+
+static enum status survey_values_get(struct store *store, struct arena *arena, sqlite3_int64 run, const char *survey,
+                                     struct survey_measurement *measurement, struct err *err)
+{
+	sqlite3_stmt *statement;
+	measurement->failures = arena_alloc(arena, measurement->values * sizeof *measurement->failures);
+	measurement->bytes_per_iteration = arena_alloc(arena, measurement->values * sizeof(uint64_t));
+	int code = statement_make(store, &statement,
+	                          "SELECT value, bytes_per_iteration, failure FROM survey_value WHERE run = ?1 AND survey = ?2",
+	                          "is", (long long)run, survey);
+	if (code == SQLITE_OK)
+		while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
+			size_t value = (size_t)sqlite3_column_int64(statement, 0);
+			if (value >= measurement->values)
+				continue;
+			measurement->bytes_per_iteration[value] = (uint64_t)sqlite3_column_int64(statement, 1);
+			measurement->failures[value] = column_text(arena, statement, 2);
+		}
+	enum status status = code == SQLITE_DONE ? ST_OK : store_error(err, store, code);
+	sqlite3_finalize(statement);
+	return status;
+}
+
+enum status store_survey_measurement_get(struct store *store, struct arena *arena, const char *run, const char *survey,
+                                         struct survey_measurement *ret_measurement, bool *ret_ended, struct err *err)
+{
+	*ret_measurement = (struct survey_measurement){.stop = STOP_BUDGET};
+	*ret_ended = false;
+	sqlite3_int64 key = 0;
+	enum status status = run_key(store, run, &key, err);
+	if (status != ST_OK)
+		return status;
+	sqlite3_stmt *statement;
+	int code = statement_make(store, &statement,
+	                          "SELECT seed, alpha, margin, budget_s, sample_target_ns, rounds_per_block, cpu, value_count,"
+	                          " baseline, candidates, stop, failure, measured_s, elapsed_s"
+	                          " FROM survey_measurement WHERE run = ?1 AND survey = ?2", "is", (long long)key, survey);
+	if (code == SQLITE_OK)
+		code = sqlite3_step(statement);
+	bool known = code == SQLITE_ROW && sqlite3_column_int64(statement, 7) > 0 &&
+	             sqlite3_column_int64(statement, 7) <= SURVEY_VALUES_MAX && sqlite3_column_int64(statement, 8) >= 0 &&
+	             sqlite3_column_int64(statement, 8) < sqlite3_column_int64(statement, 7);
+	if (known) {
+		*ret_measurement = (struct survey_measurement){
+			.plan = {.seed = (uint64_t)sqlite3_column_int64(statement, 0),
+			         .alpha = sqlite3_column_double(statement, 1),
+			         .margin = sqlite3_column_double(statement, 2),
+			         .budget_s = sqlite3_column_double(statement, 3),
+			         .sample_target_ns = (uint64_t)sqlite3_column_int64(statement, 4),
+			         .pairs_per_block = (uint32_t)sqlite3_column_int64(statement, 5),
+			         .cpu = sqlite3_column_int(statement, 6)},
+			.values = (size_t)sqlite3_column_int64(statement, 7),
+			.baseline = (size_t)sqlite3_column_int64(statement, 8),
+			.candidates = (uint32_t)sqlite3_column_int64(statement, 9),
+			.stop = STOP_BUDGET,
+			.failure = column_text(arena, statement, 11),
+			.measured_s = sqlite3_column_double(statement, 12),
+			.elapsed_s = sqlite3_column_double(statement, 13),
+		};
+		const char *stop = (const char *)sqlite3_column_text(statement, 10);
+		*ret_ended = stop && stop_reason_parse(stop, &ret_measurement->stop);
+	}
+	if (code != SQLITE_ROW && code != SQLITE_DONE)
+		status = store_error(err, store, code);
+	sqlite3_finalize(statement);
+	if (status == ST_OK && known)
+		status = survey_values_get(store, arena, key, survey, ret_measurement, err);
+	if (status == ST_OK && known)
+		status = rounds_get(store, arena, key, survey, ret_measurement, err);
 	return status;
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/sample.h"
+#include "model/survey.h"
 
 struct store;
 
@@ -38,7 +38,7 @@ MUST_CHECK enum status store_run_put(struct store *store, const struct store_run
 /* Removes a run with everything that belongs to it. */
 MUST_CHECK enum status store_run_delete(struct store *store, const char *run, struct err *err);
 
-enum store_kind { STORE_FINDING, STORE_HYPOTHESIS, STORE_TRIAL, STORE_NOTE };
+enum store_kind { STORE_FINDING, STORE_HYPOTHESIS, STORE_TRIAL, STORE_NOTE, STORE_SURVEY };
 struct store_document {
 	const char *id; /* unique in the run and kind, but for notes, where it says where */
 	const char *json;
@@ -57,6 +57,14 @@ MUST_CHECK enum status store_pair_put(struct store *store, const char *run, cons
 MUST_CHECK enum status store_measurement_put(struct store *store, const char *run, const char *trial, unsigned control,
                                              const struct measurement *measurement, bool ended, struct err *err);
 
+/* One round of a survey, all of it or nothing; `samples` of them. The survey need not be there yet. */
+MUST_CHECK enum status store_round_put(struct store *store, const char *run, const char *survey, const struct round *round,
+                                       size_t samples, struct err *err);
+/* As store_measurement_put(); the rounds are not looked at. */
+MUST_CHECK enum status store_survey_measurement_put(struct store *store, const char *run, const char *survey,
+                                                    const struct survey_measurement *measurement, bool ended,
+                                                    struct err *err);
+
 /* ---- runs of the past ---------------------------------------------------------------------------------------- */
 /* Newest first, at most `limit` (0: all). */
 MUST_CHECK enum status store_run_list(struct store *store, struct arena *arena, unsigned limit,
@@ -73,6 +81,10 @@ MUST_CHECK enum status store_pairs_get(struct store *store, struct arena *arena,
 MUST_CHECK enum status store_measurement_get(struct store *store, struct arena *arena, const char *run, const char *trial,
                                              unsigned control, struct measurement *ret_measurement, bool *ret_ended,
                                              struct err *err);
+/* The same of a survey, with its rounds; those are handed back even when *ret_ended is false. */
+MUST_CHECK enum status store_survey_measurement_get(struct store *store, struct arena *arena, const char *run,
+                                                    const char *survey, struct survey_measurement *ret_measurement,
+                                                    bool *ret_ended, struct err *err);
 /* The newest document of a finding with that id; *ret_json NULL: no run knows it. */
 MUST_CHECK enum status store_finding_last(struct store *store, struct arena *arena, const char *finding,
                                           const char **ret_run, const char **ret_json, struct err *err);

@@ -2,6 +2,10 @@
 
 #include "model/sample.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 _Static_assert((int)BENCH_MIGRATED == (int)PAIR_MIGRATED && (int)BENCH_PREEMPTED == (int)PAIR_PREEMPTED &&
                    (int)BENCH_PAGE_FAULT == (int)PAIR_PAGE_FAULT,
                "flags pass through unchanged");
@@ -108,4 +112,28 @@ void workload_quit(struct proc_child *child)
 		enum status status = proc_send(child, &command, sizeof command, &ignored);
 		(void)status;
 	}
+}
+
+bool workload_copy(const char *program, const char *path, uint64_t max_bytes)
+{
+	unsigned char chunk[65536];
+	struct stat info;
+	int from = open(program, O_RDONLY | O_CLOEXEC), to = -1;
+	bool copied = false;
+	if (from >= 0 && fstat(from, &info) == 0 && (uint64_t)info.st_size <= max_bytes) {
+		unlink(path);
+		to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+		copied = to >= 0;
+	}
+	while (copied) {
+		ssize_t size = read(from, chunk, sizeof chunk);
+		if (size == 0)
+			break;
+		copied = size > 0 && write(to, chunk, (size_t)size) == size;
+	}
+	if (to >= 0)
+		close(to);
+	if (from >= 0)
+		close(from);
+	return copied;
 }

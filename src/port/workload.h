@@ -33,6 +33,9 @@ MUST_CHECK enum status workload_count(struct proc_child *child, uint64_t prime, 
 /* Of a program of several threads: what a cache-line transfer costs between their CPUs. Errors as above. */
 MUST_CHECK enum status workload_transfer(struct proc_child *child, double timeout_s, const volatile sig_atomic_t *interrupted,
                                          struct bench_transfer *ret_transfer, struct err *err);
+/* A new file `path` with the bytes of the program, whose pages are drawn anew; false: it can't be made, or the program is
+ * larger than `max_bytes`. What `path` named before is removed. */
+bool workload_copy(const char *program, const char *path, uint64_t max_bytes);
 /* Asks it to end, without waiting. */
 void workload_quit(struct proc_child *child);
 

@@ -375,6 +375,76 @@ static json_t *trial_json(const struct trial *trial)
 	return object;
 }
 
+/* MB/s of what takes `ns` for one iteration; null: unknown. Follows from what is written, so it is not read back. */
+static json_t *rate_json(const struct survey_value *value, double ns)
+{
+	ns = rounded(ns, NUMBER_DIGITS);
+	if (!value->bytes_per_iteration || !(ns > 0) || !isfinite(ns))
+		return json_null();
+	return json_real(rounded(1e3 * (double)value->bytes_per_iteration / ns, 6));
+}
+
+static json_t *survey_value_json(const struct survey_value *value)
+{
+	json_t *object = json_object();
+	put(object, "value", text_json(value->value));
+	put(object, "needs", text_json(value->needs));
+	put(object, "verdict", text_json(value_verdict_name(value->verdict)));
+	put(object, "evidence", text_json(value->evidence));
+	put(object, "iterations", value->iterations ? count_json(value->iterations) : json_null());
+	put(object, "bytes_per_iteration", value->bytes_per_iteration ? count_json(value->bytes_per_iteration) : json_null());
+	put(object, "ns_per_iteration", positive_json(value->ns));
+	put(object, "ns_per_iteration_low", positive_json(value->ns_low));
+	put(object, "ns_per_iteration_high", positive_json(value->ns_high));
+	put(object, "mb_per_second", rate_json(value, value->ns));
+	put(object, "mb_per_second_low", rate_json(value, value->ns_high));
+	put(object, "mb_per_second_high", rate_json(value, value->ns_low));
+	put(object, "effect", effect_json(&value->effect));
+	put(object, "p", positive_json(value->p));
+	put(object, "p_adjusted", positive_json(value->p_adjusted));
+	put(object, "against_fastest", effect_json(&value->against_top));
+	put(object, "among_fastest", json_boolean(value->among_fastest));
+	put(object, "stationary", json_boolean(!value->drifts));
+	put(object, "excluded_samples", count_json(value->excluded));
+	json_t *blocks = json_array();
+	for (size_t i = 0; i < value->block_ns.count; i++)
+		json_array_append_new(blocks, real_json(value->block_ns.at[i]));
+	put(object, "block_ns_per_iteration", blocks);
+	return object;
+}
+
+static json_t *survey_json(const struct survey *survey)
+{
+	json_t *object = json_object();
+	put(object, "id", text_json(survey->id));
+	put(object, "name", text_json(survey->name));
+	put(object, "workload", text_json(survey->workload));
+	put(object, "over", text_json(survey->over));
+	put(object, "params", params_json(&survey->params));
+	put(object, "build", config_json(&survey->config));
+	put(object, "baseline", text_json(survey->values.at[survey->baseline].value));
+	put(object, "fastest", survey->top_known ? text_json(survey->values.at[survey->top].value) : json_null());
+	put(object, "evidence", text_json(survey->evidence));
+	put(object, "failure", text_json(survey->failure));
+	put(object, "finished", json_boolean(survey->finished));
+	put(object, "held_back", json_boolean(survey->held_back));
+	put(object, "alpha", real_json(survey->alpha));
+	put(object, "interval_alpha", positive_json(survey->interval_alpha));
+	put(object, "margin", real_json(survey->margin));
+	put(object, "candidates", count_json(survey->candidates));
+	put(object, "rounds", count_json(survey->rounds));
+	put(object, "excluded_rounds", count_json(survey->excluded_rounds));
+	put(object, "blocks", count_json(survey->blocks));
+	put(object, "control", control_json(&survey->control));
+	json_t *values = json_array();
+	for (size_t i = 0; i < survey->values.count; i++)
+		json_array_append_new(values, survey_value_json(&survey->values.at[i]));
+	put(object, "values", values);
+	put(object, "repeat", text_json(survey->repeat));
+	put(object, "seconds", real_json(survey->seconds));
+	return object;
+}
+
 static json_t *note_json(const struct note *note)
 {
 	json_t *object = json_object();
@@ -532,6 +602,10 @@ char *json_run(struct arena *arena, const struct run *run)
 	put(document, "trials", array);
 	put(document, "families", families);
 	array = json_array();
+	for (size_t i = 0; i < run->surveys.count; i++)
+		json_array_append_new(array, survey_json(run->surveys.at[i]));
+	put(document, "surveys", array);
+	array = json_array();
 	for (size_t i = 0; i < run->notes.count; i++)
 		json_array_append_new(array, note_json(&run->notes.at[i]));
 	put(document, "notes", array);
@@ -556,6 +630,11 @@ char *json_hypothesis(struct arena *arena, const struct hypothesis *hypothesis)
 char *json_trial(struct arena *arena, const struct trial *trial)
 {
 	return dump(arena, trial_json(trial), JSON_COMPACT, "");
+}
+
+char *json_survey(struct arena *arena, const struct survey *survey)
+{
+	return dump(arena, survey_json(survey), JSON_COMPACT, "");
 }
 
 char *json_note(struct arena *arena, const struct note *note)
@@ -735,6 +814,7 @@ GET_NAMED(rung, rung)
 GET_NAMED(step_result, step_result)
 GET_NAMED(run_state, run_state)
 GET_NAMED(metric, metric)
+GET_NAMED(value_verdict, value_verdict)
 
 /* The same for keys that documents of older assays don't have; null is the first name. */
 #define GET_NAMED_OR_MISSING(type)                                                                                     \
@@ -1238,6 +1318,104 @@ static void maps_get(const struct reader *reader, json_t *document, struct run *
 	}
 }
 
+static struct survey_value survey_value_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct survey_value value = {
+		.value = get_text(reader, place, object, "value", false),
+		.needs = get_text(reader, place, object, "needs", true),
+		.verdict = get_value_verdict(reader, place, object, "verdict"),
+		.evidence = get_text(reader, place, object, "evidence", true),
+		.iterations = get_count_or_null(reader, place, object, "iterations"),
+		.bytes_per_iteration = get_count_or_null(reader, place, object, "bytes_per_iteration"),
+		.ns = get_real(reader, place, object, "ns_per_iteration", 0),
+		.ns_low = get_real(reader, place, object, "ns_per_iteration_low", 0),
+		.ns_high = get_real(reader, place, object, "ns_per_iteration_high", INFINITY),
+		.effect = effect_get(reader, place, object, "effect"),
+		.p = get_real(reader, place, object, "p", 0),
+		.p_adjusted = get_real(reader, place, object, "p_adjusted", 0),
+		.against_top = effect_get(reader, place, object, "against_fastest"),
+		.among_fastest = get_bool(reader, place, object, "among_fastest"),
+		.drifts = !get_bool(reader, place, object, "stationary"),
+		.excluded = get_unsigned(reader, place, object, "excluded_samples"),
+	};
+	json_t *blocks = get_array(reader, place, object, "block_ns_per_iteration");
+	for (size_t i = 0; i < json_array_size(blocks); i++)
+		list_push(reader->arena, &value.block_ns, json_number_value(json_array_get(blocks, i)));
+	return value;
+}
+
+/* Which of the values has this name; false, with the error set, when none has. */
+static bool survey_index(const struct reader *reader, const struct place *place, const struct survey *survey, const char *key,
+                         const char *name, size_t *ret_index)
+{
+	struct place at = {.up = place, .name = key};
+	for (size_t i = 0; i < survey->values.count; i++)
+		if (strcmp(survey->values.at[i].value, name) == 0) {
+			*ret_index = i;
+			return true;
+		}
+	wrong(reader, &at, "one of the values");
+	return false;
+}
+
+static struct survey *survey_get(const struct reader *reader, const struct place *place, json_t *object)
+{
+	struct survey *survey = arena_new(reader->arena, struct survey);
+	struct place build_at = {.up = place, .name = "build"}, in = {.up = place, .name = "values"};
+	json_t *build = get_object(reader, place, object, "build", false);
+	*survey = (struct survey){
+		.id = get_text(reader, place, object, "id", false),
+		.name = get_text(reader, place, object, "name", false),
+		.workload = get_text(reader, place, object, "workload", false),
+		.over = get_text(reader, place, object, "over", false),
+		.params = params_get(reader, place, object),
+		.config = {.cc = get_text(reader, &build_at, build, "cc", true),
+		           .flags = get_text(reader, &build_at, build, "flags", true)},
+		.evidence = get_text(reader, place, object, "evidence", true),
+		.failure = get_text(reader, place, object, "failure", true),
+		.finished = get_bool(reader, place, object, "finished"),
+		.held_back = get_bool(reader, place, object, "held_back"),
+		.alpha = get_real(reader, place, object, "alpha", 0),
+		.interval_alpha = get_real(reader, place, object, "interval_alpha", 0),
+		.margin = get_real(reader, place, object, "margin", 0),
+		.candidates = get_unsigned(reader, place, object, "candidates"),
+		.rounds = get_unsigned(reader, place, object, "rounds"),
+		.excluded_rounds = get_unsigned(reader, place, object, "excluded_rounds"),
+		.blocks = get_unsigned(reader, place, object, "blocks"),
+		.control = control_get(reader, place, object),
+		.repeat = get_text(reader, place, object, "repeat", true),
+		.seconds = get_real(reader, place, object, "seconds", 0),
+	};
+	json_t *array = get_array(reader, place, object, "values");
+	for (size_t i = 0; i < json_array_size(array) && reader->err->code == ST_OK; i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		struct survey_value value = survey_value_get(reader, &at, item);
+		list_push(reader->arena, &survey->values, value);
+	}
+	const char *fastest = get_text(reader, place, object, "fastest", true);
+	survey->top_known = fastest && survey_index(reader, place, survey, "fastest", fastest, &survey->top);
+	survey_index(reader, place, survey, "baseline", get_text(reader, place, object, "baseline", false), &survey->baseline);
+	return survey;
+}
+
+static void surveys_get(const struct reader *reader, json_t *document, struct run *run)
+{
+	struct place in = {.name = "surveys"};
+	/* Documents of older assays have none. */
+	json_t *array = json_object_get(document, "surveys") ? get_array(reader, NULL, document, "surveys") : NULL;
+	for (size_t i = 0; i < json_array_size(array) && reader->err->code == ST_OK; i++) {
+		struct place at = {.up = &in, .index = i};
+		json_t *item = element(reader, &at, array, i);
+		if (!item)
+			break;
+		struct survey *survey = survey_get(reader, &at, item);
+		list_push(reader->arena, &run->surveys, survey);
+	}
+}
+
 static void families_get(const struct reader *reader, json_t *document, struct run *run)
 {
 	struct place in = {.name = "families"};
@@ -1398,6 +1576,8 @@ static enum status document_get(struct arena *arena, json_t *document, struct ru
 	if (own.code == ST_OK)
 		families_get(&reader, document, ret_run);
 	if (own.code == ST_OK)
+		surveys_get(&reader, document, ret_run);
+	if (own.code == ST_OK)
 		maps_get(&reader, document, ret_run);
 	return own.code == ST_OK ? ST_OK : err_set(err, own.code, "%s", own.text);
 }
@@ -1453,6 +1633,8 @@ enum status json_run_join(struct arena *arena, const struct json_pieces *pieces,
 			status = pieces_add(document, "trials", &pieces->trials, err);
 		if (status == ST_OK)
 			status = pieces_add(document, "notes", &pieces->notes, err);
+		if (status == ST_OK)
+			status = pieces_add(document, "surveys", &pieces->surveys, err);
 	}
 	if (status == ST_OK)
 		status = document_get(arena, document, ret_run, err);

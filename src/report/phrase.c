@@ -141,17 +141,26 @@ const char *trial_label(struct arena *arena, const struct trial *trial, bool wit
 	return text;
 }
 
+/* Does `config` differ from the first that was seen? Commands are built in no way of ours. */
+static bool another_config(const struct build_config **first, const struct build_config *config)
+{
+	if (!config->cc || !config->cc[0])
+		return false;
+	if (*first && (!text_equal(config->cc, (*first)->cc) || !text_equal(config->flags, (*first)->flags)))
+		return true;
+	*first = config;
+	return false;
+}
+
 bool many_configs(const struct run *run)
 {
 	const struct build_config *first = NULL;
-	for (size_t i = 0; i < run->trials.count; i++) {
-		const struct build_config *config = &run->trials.at[i]->config;
-		if (!config->cc || !config->cc[0])
-			continue;
-		if (first && (!text_equal(config->cc, first->cc) || !text_equal(config->flags, first->flags)))
+	for (size_t i = 0; i < run->trials.count; i++)
+		if (another_config(&first, &run->trials.at[i]->config))
 			return true;
-		first = config;
-	}
+	for (size_t i = 0; i < run->surveys.count; i++)
+		if (another_config(&first, &run->surveys.at[i]->config))
+			return true;
 	return false;
 }
 
@@ -339,9 +348,10 @@ const char *hypotheses_text(struct arena *arena, const struct family_list *famil
 const char *plan_text(struct arena *arena, const struct run *run)
 {
 	const char *layouts = run->layouts ? arena_printf(arena, ", over %u layouts at least", run->layouts) : "";
-	return arena_printf(arena, "alpha %s a hypothesis, margin %s, budget %g s a trial%s, seed %llu",
-	                    fraction_text(arena, run->alpha),
-	                    fraction_text(arena, run->margin), run->budget_s, layouts, (unsigned long long)run->seed);
+	bool surveys = run->surveys.count && !run->trials.count;
+	return arena_printf(arena, "alpha %s a %s, margin %s, budget %g s a %s%s, seed %llu", fraction_text(arena, run->alpha),
+	                    surveys ? "survey" : "hypothesis", fraction_text(arena, run->margin), run->budget_s,
+	                    surveys ? "value" : "trial", layouts, (unsigned long long)run->seed);
 }
 
 const char *host_short(struct arena *arena, const struct host *host)
@@ -401,4 +411,117 @@ const char *contract_text(struct arena *arena, const struct family *family)
 	return arena_printf(arena, "holds only if: %s%s", contract,
 	                    hypothesis->contract_accepted
 	                        ? arena_printf(arena, " (confirmed: %s)", hypothesis->contract_accepted) : "");
+}
+
+/* ---- surveys ----------------------------------------------------------------------------------------------------- */
+
+const char *survey_label(struct arena *arena, const struct survey *survey, bool with_config)
+{
+	char *text = arena_printf(arena, "%s over %s", survey->workload, survey->over);
+	for (size_t i = 0; i < survey->params.count; i++)
+		text = arena_printf(arena, "%s%s%s=%s", text, i ? " " : ", ", survey->params.at[i].name, survey->params.at[i].value);
+	if (with_config && config_text(arena, &survey->config)[0])
+		text = arena_printf(arena, "%s, %s", text, config_text(arena, &survey->config));
+	return text;
+}
+
+struct ranked {
+	double ns;
+	size_t index;
+};
+
+static int ranked_compare(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+	bool timed[2] = {x->ns > 0, y->ns > 0};
+	if (timed[0] != timed[1])
+		return timed[0] ? -1 : 1;
+	if (timed[0] && x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return x->index < y->index ? -1 : x->index > y->index;
+}
+
+void survey_rank(struct arena *arena, const struct survey *survey, size_t *ret_order)
+{
+	struct ranked *ranked = arena_alloc(arena, survey->values.count * sizeof *ranked);
+	for (size_t i = 0; i < survey->values.count; i++)
+		ranked[i] = (struct ranked){survey->values.at[i].ns, i};
+	qsort(ranked, survey->values.count, sizeof *ranked, ranked_compare);
+	for (size_t i = 0; i < survey->values.count; i++)
+		ret_order[i] = ranked[i].index;
+}
+
+bool survey_in_bytes(const struct survey *survey)
+{
+	for (size_t i = 0; i < survey->values.count; i++)
+		if (survey->values.at[i].ns > 0 && !survey->values.at[i].bytes_per_iteration)
+			return false;
+	return true;
+}
+
+const char *survey_unit(const struct survey *survey)
+{
+	return survey_in_bytes(survey) ? "MB/s" : "ns an iteration";
+}
+
+/* Four digits that count are more than any interval carries. */
+static const char *figure(struct arena *arena, double value)
+{
+	return arena_printf(arena, "%.*f", value < 9.995 ? 2 : value < 999.5 ? 1 : 0, value);
+}
+
+const char *survey_speed_text(struct arena *arena, const struct survey *survey, const struct survey_value *value)
+{
+	if (!(value->ns > 0))
+		return "-";
+	double bytes = 1e3 * (double)value->bytes_per_iteration;
+	bool in_bytes = survey_in_bytes(survey), low_known = isfinite(value->ns_high), high_known = value->ns_low > 0;
+	double middle = in_bytes ? bytes / value->ns : value->ns;
+	const char *low = in_bytes ? low_known ? figure(arena, bytes / value->ns_high) : "..."
+	                           : high_known ? figure(arena, value->ns_low) : "...";
+	const char *high = in_bytes ? high_known ? figure(arena, bytes / value->ns_low) : "..."
+	                            : low_known ? figure(arena, value->ns_high) : "...";
+	return arena_printf(arena, "%s [%s, %s]", figure(arena, middle), low, high);
+}
+
+bool survey_value_explains(const struct survey_value *value)
+{
+	switch (value->verdict) {
+	case VALUE_BASELINE:
+		return false;
+	case VALUE_FASTER:
+	case VALUE_SLOWER:
+	case VALUE_NO_EFFECT:
+		/* The table shows all of it, unless Holm's gate said more than the interval. */
+		return value->evidence && ((value->verdict == VALUE_FASTER && value->effect.high >= 0) ||
+		                           (value->verdict == VALUE_SLOWER && value->effect.low <= 0));
+	case VALUE_OPEN:
+	case VALUE_INCONCLUSIVE:
+	case VALUE_WRONG_RESULTS:
+	case VALUE_UNAVAILABLE:
+	case VALUE_MISSING:
+	case VALUE_FAILED:
+		return value->evidence != NULL;
+	}
+	BUG("value verdict %d", (int)value->verdict);
+}
+
+const char *survey_counts(struct arena *arena, const struct run *run)
+{
+	static const enum value_verdict order[] = {VALUE_FASTER,        VALUE_SLOWER,  VALUE_NO_EFFECT,   VALUE_INCONCLUSIVE,
+	                                           VALUE_WRONG_RESULTS, VALUE_MISSING, VALUE_UNAVAILABLE, VALUE_FAILED, VALUE_OPEN};
+	struct string_list words = {0};
+	size_t values = 0;
+	for (size_t i = 0; i < run->surveys.count; i++)
+		values += run->surveys.at[i]->values.count;
+	for (size_t k = 0; k < sizeof order / sizeof *order; k++) {
+		unsigned count = 0;
+		for (size_t i = 0; i < run->surveys.count; i++)
+			for (size_t v = 0; v < run->surveys.at[i]->values.count; v++)
+				count += run->surveys.at[i]->values.at[v].verdict == order[k];
+		if (count)
+			list_push(arena, &words, arena_printf(arena, "%u %s", count, value_verdict_name(order[k])));
+	}
+	return arena_printf(arena, "%s of %s%s%s", counted(arena, run->surveys.count, "survey", "surveys"),
+	                    counted(arena, values, "value", "values"), words.count ? ": " : "", text_join(arena, &words, ", "));
 }

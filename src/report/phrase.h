@@ -61,4 +61,19 @@ const char *spread_drawing(struct arena *arena, const struct spread *spread, boo
 /* What can't be had here, each once for the whole run, with its reason. */
 struct string_list unavailable_counters(struct arena *arena, const struct run *run);
 
+/* ---- surveys ---- */
+/* "checksum over impl, size=4096", with the configuration when the run has several. */
+const char *survey_label(struct arena *arena, const struct survey *survey, bool with_config);
+/* Indexes of the values: the fastest first, those that were not timed last. */
+void survey_rank(struct arena *arena, const struct survey *survey, size_t *ret_order);
+/* "MB/s", where the driver says how many bytes an iteration has, else "ns an iteration". */
+const char *survey_unit(const struct survey *survey);
+bool survey_in_bytes(const struct survey *survey);
+/* "31200 [31050, 31400]" in that unit: the median over blocks and its sign interval; "-": not timed. */
+const char *survey_speed_text(struct arena *arena, const struct survey *survey, const struct survey_value *value);
+/* Is the evidence of a value worth a line of its own beside its numbers? */
+bool survey_value_explains(const struct survey_value *value);
+/* "2 surveys of 7 values: 3 faster, 1 missing from the build". */
+const char *survey_counts(struct arena *arena, const struct run *run);
+
 #endif

@@ -17,6 +17,7 @@ char *json_head(struct arena *arena, const struct run *run);
 char *json_finding(struct arena *arena, const struct finding *finding);
 char *json_hypothesis(struct arena *arena, const struct hypothesis *hypothesis);
 char *json_trial(struct arena *arena, const struct trial *trial);
+char *json_survey(struct arena *arena, const struct survey *survey);
 char *json_note(struct arena *arena, const struct note *note);
 
 /* Back again: run -> text -> run -> text gives the same text. run.project is NULL, workloads have their name only, and
@@ -25,7 +26,7 @@ MUST_CHECK enum status json_run_read(struct arena *arena, const char *text, size
                                      struct err *err);
 struct json_pieces {
 	const char *head;
-	struct string_list findings, hypotheses, trials, notes;
+	struct string_list findings, hypotheses, trials, surveys, notes;
 };
 MUST_CHECK enum status json_run_join(struct arena *arena, const struct json_pieces *pieces, struct run *ret_run,
                                      struct err *err);

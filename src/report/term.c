@@ -471,6 +471,102 @@ static void maps_print(struct printer *printer, const struct run *run, size_t fu
 	}
 }
 
+/* ---- surveys ----------------------------------------------------------------------------------------------------- */
+
+static enum style value_style(enum value_verdict verdict)
+{
+	switch (verdict) {
+	case VALUE_FASTER:
+		return GOOD;
+	case VALUE_SLOWER:
+	case VALUE_WRONG_RESULTS:
+	case VALUE_FAILED:
+	case VALUE_MISSING:
+		return BAD;
+	case VALUE_INCONCLUSIVE:
+		return ODD;
+	case VALUE_NO_EFFECT:
+	case VALUE_BASELINE:
+		return BOLD;
+	case VALUE_OPEN:
+	case VALUE_UNAVAILABLE:
+		return DIM;
+	}
+	BUG("value verdict %d", (int)verdict);
+}
+
+enum { SURVEY_INDENT = 2, SPEED_WIDTH = 26, AGAINST_WIDTH = 28, VALUE_WIDTH_MAX = 20 };
+
+/* A row; what is wider than its column pushes the rest to the right. */
+static void survey_row(struct printer *printer, size_t width, enum style style, const char *value, const char *speed,
+                       const char *against, const char *verdict)
+{
+	blanks(printer, SURVEY_INDENT);
+	put_padded(printer, style == DIM ? DIM : PLAIN, value, width);
+	put_padded(printer, style == DIM ? DIM : PLAIN, speed, SPEED_WIDTH);
+	put_padded(printer, style == DIM ? DIM : PLAIN, against, AGAINST_WIDTH);
+	put(printer, style, verdict);
+	fputc('\n', printer->out);
+}
+
+static void survey_table(struct printer *printer, const struct survey *survey)
+{
+	struct arena *arena = &printer->arena;
+	size_t *order = arena_alloc(arena, survey->values.count * sizeof *order), width = strlen("value");
+	for (size_t i = 0; i < survey->values.count; i++) {
+		size_t own = columns(visible(printer, survey->values.at[i].value));
+		width = own > width ? own : width;
+	}
+	width = (width < VALUE_WIDTH_MAX ? width : VALUE_WIDTH_MAX) + 2;
+	survey_rank(arena, survey, order);
+	survey_row(printer, width, DIM, survey->over, arena_printf(arena, "%s [sign interval]", survey_unit(survey)),
+	           arena_printf(arena, "time against %s", survey->values.at[survey->baseline].value), "verdict");
+	for (size_t i = 0; i < survey->values.count; i++) {
+		const struct survey_value *value = &survey->values.at[order[i]];
+		survey_row(printer, width, value_style(value->verdict), value->value, survey_speed_text(arena, survey, value),
+		           value->effect.known ? effect_text(arena, &value->effect) : "-", value_verdict_name(value->verdict));
+		/* When the whole failed, that is said once, above. */
+		if (survey_value_explains(value) && !text_equal(value->evidence, survey->failure))
+			indented(printer, PLAIN, SURVEY_INDENT + 2, value->evidence);
+		else if (value->drifts)
+			indented(printer, PLAIN, SURVEY_INDENT + 2, "not stationary: the first third of the blocks differs from the rest");
+	}
+}
+
+static void survey_print(struct printer *printer, const struct survey *survey, bool with_config)
+{
+	struct arena *arena = &printer->arena;
+	put_padded(printer, BOLD, "survey", VERDICT_COLUMN);
+	const char *label = survey_label(arena, survey, with_config);
+	wrap(printer, BOLD, text_starts(label, survey->name) ? label : arena_printf(arena, "%s: %s", survey->name, label),
+	     VERDICT_COLUMN);
+	if (survey->evidence && survey->evidence[0])
+		indented(printer, survey->failure ? ODD : PLAIN, VERDICT_COLUMN, survey->evidence);
+	survey_table(printer, survey);
+	if (survey->control.done && survey->control.quiet)
+		indented(printer, DIM, VERDICT_COLUMN,
+		         arena_printf(arena, "control: a copy of %s in the same squares, %s; noise floor %s",
+		                      survey->values.at[survey->baseline].value, effect_text(arena, &survey->control.effect),
+		                      fraction_text(arena, expm1(survey->control.floor))));
+	if (survey->rounds)
+		indented(printer, DIM, VERDICT_COLUMN,
+		         arena_printf(arena, "%s in %s of fresh processes%s", counted(arena, survey->rounds, "round", "rounds"),
+		                      counted(arena, survey->blocks, "block", "blocks"),
+		                      survey->excluded_rounds
+		                          ? arena_printf(arena, "; in %u of them a sample was left out as migrated or preempted",
+		                                         survey->excluded_rounds)
+		                          : ""));
+}
+
+static void surveys_print(struct printer *printer, const struct run *run)
+{
+	bool with_config = many_configs(run);
+	for (size_t i = 0; i < run->surveys.count; i++) {
+		survey_print(printer, run->surveys.at[i], with_config);
+		fputc('\n', printer->out);
+	}
+}
+
 void term_verdicts(FILE *out, const struct run *run, const struct term_options *options)
 {
 	struct printer printer = printer_begin(out, options);
@@ -478,6 +574,7 @@ void term_verdicts(FILE *out, const struct run *run, const struct term_options *
 	struct family_list families = all_families(arena, run);
 	bool with_config = many_configs(run);
 	maps_print(&printer, run, MAP_FUNCTIONS_SHOWN);
+	surveys_print(&printer, run);
 	for (size_t i = 0; i < families.count; i++) {
 		family_print(&printer, &families.at[i], with_config);
 		fputc('\n', out);
@@ -487,14 +584,19 @@ void term_verdicts(FILE *out, const struct run *run, const struct term_options *
 		fputc('\n', out);
 	if (run->files_scanned)
 		wrap(&printer, PLAIN, arena_printf(arena, "scan: %s", scan_summary(arena, run)), 0);
-	if (families.count == 0)
+	if (run->surveys.count)
+		wrap(&printer, BOLD, survey_counts(arena, run), 0);
+	if (families.count == 0 && run->surveys.count == 0)
 		wrap(&printer, BOLD, "nothing was settled: there is no hypothesis with a candidate", 0);
-	else
+	else if (families.count)
 		wrap(&printer, BOLD,
 		     arena_printf(arena, "%s in %s: %s", hypotheses_text(arena, &families),
 		                  counted(arena, run->trials.count, "trial", "trials"), verdict_counts(arena, &families)),
 		     0);
-	const char *build = run->trials.count && !with_config ? config_text(arena, &run->trials.at[0]->config) : "";
+	const char *build = with_config          ? ""
+	                    : run->trials.count  ? config_text(arena, &run->trials.at[0]->config)
+	                    : run->surveys.count ? config_text(arena, &run->surveys.at[0]->config)
+	                                         : "";
 	wrap(&printer, PLAIN,
 	     arena_printf(arena, "%s%s%s; %s", build, build[0] ? "; " : "", plan_text(arena, run), host_short(arena, &run->host)), 0);
 	if (run->state == RUN_INTERRUPTED)
@@ -808,6 +910,42 @@ static void unavailable_print(struct printer *printer, const struct run *run)
 	fputc('\n', printer->out);
 }
 
+/* A survey with everything that is known of its values. */
+static void survey_record(struct printer *printer, const struct survey *survey)
+{
+	struct arena *arena = &printer->arena;
+	survey_print(printer, survey, true);
+	for (size_t i = 0; i < survey->values.count; i++) {
+		const struct survey_value *value = &survey->values.at[i];
+		char *text = arena_printf(arena, "%s%s%s", value_verdict_name(value->verdict), value->evidence ? ": " : "",
+		                          value->evidence ? value->evidence : "");
+		if (value->iterations)
+			text = arena_printf(arena, "%s; %s a sample, %s per iteration", text,
+			                    counted(arena, value->iterations, "iteration", "iterations"), term_ns(arena, value->ns));
+		if (value->p_adjusted > 0)
+			text = arena_printf(arena, "%s; p %.2g, %.2g by Holm", text, value->p, value->p_adjusted);
+		if (value->against_top.known)
+			text = arena_printf(arena, "%s; %s against %s", text, effect_text(arena, &value->against_top),
+			                    survey->values.at[survey->top].value);
+		key_print(printer, 4, value->value, text);
+	}
+	if (survey->interval_alpha > 0)
+		key_print(printer, 4, "intervals",
+		          arena_printf(arena, "alpha %s each, so that all of them and the naming of the fastest hold together at %s; margin %s",
+		                       fraction_text(arena, survey->interval_alpha), fraction_text(arena, survey->alpha),
+		                       fraction_text(arena, survey->margin)));
+	if (survey->control.done)
+		key_print(printer, 4, "control", survey->control.text ? survey->control.text : "made");
+	if (survey->repeat) {
+		/* One line, however long: it is there to be copied. */
+		blanks(printer, 4);
+		put_padded(printer, DIM, "repeat", KEY_COLUMN);
+		put(printer, PLAIN, survey->repeat);
+		fputc('\n', printer->out);
+	}
+	fputc('\n', printer->out);
+}
+
 void term_record(FILE *out, const struct run *run, const struct term_options *options)
 {
 	struct printer printer = printer_begin(out, options);
@@ -816,6 +954,8 @@ void term_record(FILE *out, const struct run *run, const struct term_options *op
 	run_print(&printer, run);
 	fputc('\n', out);
 	maps_print(&printer, run, SIZE_MAX);
+	for (size_t i = 0; i < run->surveys.count; i++)
+		survey_record(&printer, run->surveys.at[i]);
 	struct family_list families = all_families(arena, run);
 	for (size_t i = 0; i < families.count; i++) {
 		const struct family *family = &families.at[i];
@@ -861,7 +1001,7 @@ void term_record(FILE *out, const struct run *run, const struct term_options *op
 	notes_print(&printer, run);
 	if (run->notes.count)
 		fputc('\n', out);
-	if (families.count)
+	if (families.count || run->surveys.count)
 		wrap(&printer, PLAIN, arena_printf(arena, "raw pairs: assay show %s --samples", run->id), 0);
 	printer_end(&printer);
 }

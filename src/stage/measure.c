@@ -22,10 +22,7 @@
 #include "port/workload.h"
 #include "stage/stages.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -154,28 +151,9 @@ static const char *program_copy(struct engine *engine, const char *program, unsi
 {
 	struct session *session = engine->session;
 	const char *path = arena_printf(&engine->block_arena, "%s/pair%u", session->workdir, place);
-	unsigned char chunk[65536];
-	struct stat info;
-	int from = -1, to = -1;
-	bool copied = false;
 	if (!session->workdir || engine->copy_failed)
 		return program;
-	from = open(program, O_RDONLY | O_CLOEXEC);
-	if (from >= 0 && fstat(from, &info) == 0 && info.st_size <= COPY_MAX_BYTES) {
-		unlink(path);
-		to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
-		copied = to >= 0;
-	}
-	while (copied) {
-		ssize_t size = read(from, chunk, sizeof chunk);
-		if (size == 0)
-			break;
-		copied = size > 0 && write(to, chunk, (size_t)size) == size;
-	}
-	if (to >= 0)
-		close(to);
-	if (from >= 0)
-		close(from);
+	bool copied = workload_copy(program, path, COPY_MAX_BYTES);
 	/* Both sides or neither: a copy and an original are not alike. */
 	engine->copy_failed = !copied;
 	return copied ? path : program;

@@ -205,9 +205,14 @@ static bool pair_record(struct outputs_pair *pair, struct err *err)
 	return true;
 }
 
+/* What is run on a side. */
+struct outputs_of {
+	const struct variant *variant;
+	const struct binding_list *params;
+};
+
 /* Runs both programs. Afterwards a side has failed, or there is a difference, or they are equal, or `err` is set. */
-static enum status pair_run(struct outputs_pair *pair, const struct variant *const variants[2], const struct binding_list *params,
-                            struct err *err)
+static enum status pair_run(struct outputs_pair *pair, const struct outputs_of *const sides[2], struct err *err)
 {
 	struct arena *arena = &pair->session->arena;
 	enum status status = ST_OK;
@@ -216,8 +221,8 @@ static enum status pair_run(struct outputs_pair *pair, const struct variant *con
 		pair->side[i]->child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
 	for (int i = 0; i < 2 && status == ST_OK; i++) {
 		struct proc_request request =
-		    workload_request(arena, variants[i]->program, params, pair->session->run.seed, "--outputs", NULL);
-		request.env = variants[i]->env;
+		    workload_request(arena, sides[i]->variant->program, sides[i]->params, pair->session->run.seed, "--outputs", NULL);
+		request.env = sides[i]->variant->env;
 		status = proc_start(&request, &pair->side[i]->child, err);
 	}
 	if (status == ST_OK) {
@@ -235,21 +240,20 @@ static enum status pair_run(struct outputs_pair *pair, const struct variant *con
 struct outputs_run {
 	struct session *session;
 	struct outputs_side *sides; /* two */
-	const struct binding_list *params;
 	double timeout_s;
 	struct outputs_result *result;
 };
 
 /* Both programs once. The verdict is OUTPUTS_EQUAL, or what came of it when `reference` is the baseline. */
-static enum status outputs_once(const struct outputs_run *run, const struct variant *reference,
-                                const struct variant *compared, struct err *err)
+static enum status outputs_once(const struct outputs_run *run, const struct outputs_of *reference,
+                                const struct outputs_of *compared, struct err *err)
 {
 	struct outputs_result *result = run->result;
 	struct outputs_side *sides = run->sides;
 	struct outputs_pair pair = {
 	    .session = run->session, .side = {&sides[0], &sides[1]}, .timeout_s = run->timeout_s};
 	sides[0].failure = sides[1].failure = NULL;
-	enum status status = pair_run(&pair, (const struct variant *const[2]){reference, compared}, run->params, err);
+	enum status status = pair_run(&pair, (const struct outputs_of *const[2]){reference, compared}, err);
 	if (status != ST_OK)
 		return status;
 	*result = (struct outputs_result){.verdict = OUTPUTS_EQUAL, .text = "", .records = pair.records, .bytes = pair.bytes};
@@ -268,7 +272,7 @@ static enum status outputs_once(const struct outputs_run *run, const struct vari
 }
 
 /* The baseline against itself. */
-static enum status outputs_itself(const struct outputs_run *run, const struct variant *baseline, struct err *err)
+static enum status outputs_itself(const struct outputs_run *run, const struct outputs_of *baseline, struct err *err)
 {
 	struct outputs_result *result = run->result;
 	enum status status = outputs_once(run, baseline, baseline, err);
@@ -283,8 +287,8 @@ static enum status outputs_itself(const struct outputs_run *run, const struct va
 	return ST_OK;
 }
 
-static enum status outputs_run(const struct outputs_run *run, const struct variant *baseline,
-                               const struct variant *candidate, struct err *err)
+static enum status outputs_run(const struct outputs_run *run, const struct outputs_of *baseline,
+                               const struct outputs_of *candidate, struct err *err)
 {
 	struct outputs_result *result = run->result;
 	session_progress(run->session, "comparing results", 0, 2, -1);
@@ -320,18 +324,34 @@ static enum status outputs_run(const struct outputs_run *run, const struct varia
 	return ST_OK;
 }
 
+static enum status outputs_sides(struct session *session, const struct outputs_of *baseline,
+                                 const struct outputs_of *candidate, double timeout_s, struct outputs_result *ret_result,
+                                 struct err *err)
+{
+	*ret_result = (struct outputs_result){0};
+	struct arena scratch;
+	arena_init(&scratch);
+	struct outputs_side *sides = arena_alloc(&scratch, 2 * sizeof *sides);
+	struct outputs_run run = {session, sides, timeout_s, ret_result};
+	enum status status = outputs_run(&run, baseline, candidate, err);
+	arena_release(&scratch);
+	return status;
+}
+
 enum status outputs_compare(struct session *session, const struct variant *baseline, const struct variant *candidate,
                             const struct binding_list *params, double timeout_s, struct outputs_result *ret_result,
                             struct err *err)
 {
 	if (baseline->command)
 		return outputs_command(session, baseline, candidate, timeout_s, ret_result, err);
-	*ret_result = (struct outputs_result){0};
-	struct arena scratch;
-	arena_init(&scratch);
-	struct outputs_side *sides = arena_alloc(&scratch, 2 * sizeof *sides);
-	struct outputs_run run = {session, sides, params, timeout_s, ret_result};
-	enum status status = outputs_run(&run, baseline, candidate, err);
-	arena_release(&scratch);
-	return status;
+	return outputs_sides(session, &(struct outputs_of){baseline, params}, &(struct outputs_of){candidate, params}, timeout_s,
+	                     ret_result, err);
+}
+
+enum status outputs_values(struct session *session, const struct variant *variant, const struct binding_list *baseline,
+                           const struct binding_list *params, double timeout_s, struct outputs_result *ret_result,
+                           struct err *err)
+{
+	return outputs_sides(session, &(struct outputs_of){variant, baseline}, &(struct outputs_of){variant, params}, timeout_s,
+	                     ret_result, err);
 }

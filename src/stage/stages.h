@@ -142,6 +142,33 @@ MUST_CHECK enum status outputs_compare(struct session *session, const struct var
                                        const struct variant *candidate, const struct binding_list *params,
                                        double timeout_s, struct outputs_result *ret_result, struct err *err);
 
+/* ---- surveys: the values of one parameter, all of one program --------------------------------------------------- */
+struct survey_subject {
+	const struct variant *variant;     /* linked */
+	const struct binding_list *params; /* for each value: what the program is given */
+	const bool *measured;              /* for each value: it takes part; the baseline must */
+	size_t count, baseline;
+};
+/* Can the program run with these parameters? *ret_unavailable: why the driver says that it can't (bench_unavailable()), or
+ * NULL; *ret_failure: why it fails, or NULL. */
+MUST_CHECK enum status value_probe(struct session *session, const struct variant *variant, const struct binding_list *params,
+                                   double timeout_s, const char **ret_unavailable, const char **ret_failure,
+                                   struct err *err);
+/* One program with two sets of parameters, of which the first is the baseline; as outputs_compare(). */
+MUST_CHECK enum status outputs_values(struct session *session, const struct variant *variant,
+                                      const struct binding_list *baseline, const struct binding_list *params, double timeout_s,
+                                      struct outputs_result *ret_result, struct err *err);
+/* Takes rounds until every value is decided against the baseline and against the one with the least time, the budget is spent, or Ctrl-C. A value that fails is
+ * left out from there on. */
+MUST_CHECK enum status measure_survey(struct session *session, const struct survey_subject *subject, const struct plan *plan,
+                                      const struct round_sink *sink, struct survey_measurement *ret_measurement,
+                                      struct err *err);
+/* Pure. Sets everything of the survey and its values that follows from rounds; values that were not measured keep their
+ * verdict. */
+void judge_survey(struct session *session, const struct survey_measurement *measurement, struct survey *survey);
+/* Pure. Sets survey->evidence from its values' verdicts. */
+void judge_survey_text(struct session *session, struct survey *survey);
+
 /* ---- measure: variants → samples; count: variants → instructions --------------------------------------------- */
 /* Takes pairs until the confidence sequence decides within the plan (base/stat.h), the budget is spent, or Ctrl-C. */
 MUST_CHECK enum status measure(struct session *session, const struct variant *baseline,

@@ -373,7 +373,7 @@ static void test_newer_file_is_refused(void **state)
 {
 	struct fixture *f = *state;
 	store_close(opened(f->path));
-	sql(f->path, "PRAGMA user_version = 999");
+	sql(f->path, "DROP TABLE survey; DROP TABLE survey_measurement; DROP TABLE survey_value; DROP TABLE survey_sample; PRAGMA user_version = 999");
 	struct store *store = NULL;
 	struct err err = ERR_INIT;
 	assert_int_equal(store_open(f->path, &store, &err), ST_INPUT);
@@ -404,7 +404,7 @@ static void test_migrates_from_the_start(void **state)
 	sqlite3_exec(db, "SELECT count(*) FROM of_others", version_callback, &others, NULL);
 	sqlite3_close(db);
 	assert_int_equal(version, store_schema_version());
-	assert_int_equal(strict, 7);
+	assert_int_equal(strict, 11);
 	assert_int_equal(others, 0);
 }
 
@@ -417,7 +417,7 @@ static void test_migrates_from_schema_2(void **state)
 	sql(f->path, "DROP TABLE measurement; ALTER TABLE sample DROP COLUMN layout;"
 	    "ALTER TABLE sample DROP COLUMN metric; ALTER TABLE sample DROP COLUMN baseline_cpu_ns;"
 	    "ALTER TABLE sample DROP COLUMN candidate_cpu_ns; ALTER TABLE sample DROP COLUMN baseline_value;"
-	    "ALTER TABLE sample DROP COLUMN candidate_value; PRAGMA user_version = 2;"
+	    "ALTER TABLE sample DROP COLUMN candidate_value; DROP TABLE survey; DROP TABLE survey_measurement; DROP TABLE survey_value; DROP TABLE survey_sample; PRAGMA user_version = 2;"
 	             "INSERT INTO run (key, id, started, command, state, seconds, head)"
 	             " VALUES (7, 'old', '2026-12-01T10:15:00Z', 'assay audit', 'done', 1.5, '{}');"
 	             "INSERT INTO sample VALUES (7, 't1', 0, 3, 4, 1, 1000, 111, 222, 0, 4), (7, 't1', 1, 0, 0, 0, 1, 2, 3, 0, 0)");
@@ -445,7 +445,7 @@ static void test_migrates_from_schema_4(void **state)
 	sql(f->path, "ALTER TABLE measurement DROP COLUMN threads; ALTER TABLE measurement DROP COLUMN cpus;"
 	    "ALTER TABLE measurement DROP COLUMN from_cpu; ALTER TABLE measurement DROP COLUMN to_cpu;"
 	    "ALTER TABLE measurement DROP COLUMN transfer_ns; ALTER TABLE measurement DROP COLUMN private_ns;"
-	    "ALTER TABLE measurement DROP COLUMN bursts; PRAGMA user_version = 4;"
+	    "ALTER TABLE measurement DROP COLUMN bursts; DROP TABLE survey; DROP TABLE survey_measurement; DROP TABLE survey_value; DROP TABLE survey_sample; PRAGMA user_version = 4;"
 	             "INSERT INTO run (key, id, started, command, state, seconds, head)"
 	             " VALUES (7, 'old', '2026-12-01T10:15:00Z', 'assay audit', 'done', 1.5, '{}');"
 	             "INSERT INTO measurement VALUES (7, 't1', 0, 5, 0.01, 0.01, 60, 200000, 3, 1, 0, 'budget', NULL, 0, 99, 0, 1, 2)");
