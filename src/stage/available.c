@@ -1,6 +1,5 @@
 /* Can a value of a parameter run here? The driver knows; it is asked by --describe, which makes its inputs and no more. */
 #include "base/text.h"
-#include "bench/protocol.h"
 #include "port/workload.h"
 #include "stage/stages.h"
 
