@@ -79,7 +79,7 @@ struct assay_thread {
 };
 
 struct assay_workload {
-	/* Makes the inputs. Called once in each process. May call assay_fail() and bench_unavailable(). */
+	/* Makes the inputs. Called once in each process. May call assay_fail() and assay_unavailable(). */
 	void *(*setup)(struct assay_bench *bench);
 	/* Does the work `iterations` times. */
 	void (*run)(void *state, uint64_t iterations);
@@ -123,7 +123,7 @@ void assay_fail(struct assay_bench *bench, const char *format, ...) __attribute_
 /* Ends the process in setup(): nothing is wrong, but what a parameter names can't run here, such as an implementation for
  * instructions that this CPU lacks or that was not compiled in. `reason` is one sentence, without a newline; the value is
  * reported as unavailable, and the others go on. */
-void bench_unavailable(const char *reason) __attribute__((noreturn));
+void assay_unavailable(const char *reason) __attribute__((noreturn));
 
 /* How many bytes one iteration processes, of all threads together, for throughput in the report. */
 void assay_bytes_per_iteration(struct assay_bench *bench, uint64_t size_bytes);

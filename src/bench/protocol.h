@@ -8,7 +8,7 @@
 #define BENCH_MAGIC 0x61737379u
 
 enum { BENCH_COMMAND_FD = 3, BENCH_REPLY_FD = 4 };
-/* Exit status of a workload that called assay_fail() or bench_unavailable(), and of a wrong command line. */
+/* Exit status of a workload that called assay_fail() or assay_unavailable(), and of a wrong command line. */
 enum { BENCH_EXIT_FAIL = 3, BENCH_EXIT_UNAVAILABLE = 4, BENCH_EXIT_USAGE = 2 };
 
 enum bench_kind {

@@ -69,7 +69,7 @@ void assay_fail(struct assay_bench *bench, const char *format, ...)
 	_exit(BENCH_EXIT_FAIL);
 }
 
-void bench_unavailable(const char *reason)
+void assay_unavailable(const char *reason)
 {
 	fflush(stdout);
 	fprintf(stderr, "%s\n", reason);

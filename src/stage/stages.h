@@ -149,7 +149,7 @@ struct survey_subject {
 	const bool *measured;              /* for each value: it takes part; the baseline must */
 	size_t count, baseline;
 };
-/* Can the program run with these parameters? *ret_unavailable: why the driver says that it can't (bench_unavailable()), or
+/* Can the program run with these parameters? *ret_unavailable: why the driver says that it can't (assay_unavailable()), or
  * NULL; *ret_failure: why it fails, or NULL. */
 MUST_CHECK enum status value_probe(struct session *session, const struct variant *variant, const struct binding_list *params,
                                    double timeout_s, const char **ret_unavailable, const char **ret_failure,

@@ -67,7 +67,7 @@ static const char driver[] =
     "	if (size > sizeof s->data) assay_fail(b, \"size %d is too large\", (int)size);\n"
     "	if (BAD == CRASH_IN_SETUP) abort();\n"
     "	if (BAD == HANG_IN_SETUP) pause();\n"
-    "	if (BAD == UNAVAILABLE) bench_unavailable(\"no such instructions\");\n"
+    "	if (BAD == UNAVAILABLE) assay_unavailable(\"no such instructions\");\n"
     "	assay_fill_text(b, s->data, size);\n"
     "	if (BAD == OTHER_ONCE && starts() == 1) s->data[5] ^= 1;\n"
     "	if (BAD == RANDOM_LATER && starts() > 3) s->data[5] = (unsigned char)(getpid() & 255);\n"

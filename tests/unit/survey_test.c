@@ -372,7 +372,7 @@ static const char driver[] =
     "{\n"
     "	struct state *s = calloc(1, sizeof *s);\n"
     "	s->impl = assay_param(b, \"impl\", \"plain\");\n"
-    "	if (!strcmp(s->impl, \"absent\")) bench_unavailable(\"not compiled in\");\n"
+    "	if (!strcmp(s->impl, \"absent\")) assay_unavailable(\"not compiled in\");\n"
     "	if (!strcmp(s->impl, \"broken\")) assay_fail(b, \"no tables\");\n"
     "	assay_bytes_per_iteration(b, 4096);\n"
     "	return s;\n"

@@ -151,13 +151,13 @@ static void calls_from_libzpool(struct calls *calls)
 	if (!library) {
 		snprintf(reason, sizeof(reason), "OpenZFS's library can't be loaded (%s): run fetch, or install libzpool6linux",
 		         dlerror());
-		bench_unavailable(reason);
+		assay_unavailable(reason);
 	}
 	for (size_t i = 0; i < sizeof(call_names) / sizeof(call_names[0]); i++) {
 		void *call = dlsym(library, call_names[i].symbol);
 		if (!call) {
 			snprintf(reason, sizeof(reason), "libzpool.so.6 has no %s", call_names[i].symbol);
-			bench_unavailable(reason);
+			assay_unavailable(reason);
 		}
 		memcpy((char *)calls + call_names[i].at, &call, sizeof(call));
 	}
@@ -409,13 +409,13 @@ static void impl_set(struct assay_bench *bench, struct state *s, const char *alg
 	}
 	if (!cpu_serves(impl)) {
 		snprintf(reason, sizeof(reason), "this CPU lacks what %s's %s implementation needs", algorithm, impl);
-		bench_unavailable(reason);
+		assay_unavailable(reason);
 	}
 	if (impl_select(s, algorithm, strcmp(impl, "default") == 0 ? "fastest" : impl))
 		return;
 	snprintf(reason, sizeof(reason), "%s offers no %s, though this CPU could run it: the build lacks it, or the tree's own "
 	         "test of the CPU says no", algorithm, impl);
-	bench_unavailable(reason);
+	assay_unavailable(reason);
 }
 
 /* ---- the workload ---------------------------------------------------------------------------------------------- */

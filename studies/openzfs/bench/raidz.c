@@ -169,7 +169,7 @@ static void *setup(struct assay_bench *bench)
 	vdev_raidz_math_init();
 	if (vdev_raidz_impl_set(impl) != 0) {
 		snprintf(reason, sizeof(reason), "raidz offers no %s here: the CPU or the build lacks it", impl);
-		bench_unavailable(reason);
+		assay_unavailable(reason);
 	}
 	row_make(bench, s);
 	s->lost[0] = PARITY;
