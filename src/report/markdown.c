@@ -150,18 +150,29 @@ static void widen(double *span, double bound)
 		*span = fabs(bound);
 }
 
+static void effect_widen(double *span, const struct effect *effect)
+{
+	if (!effect->known)
+		return;
+	widen(span, effect->theta);
+	widen(span, effect->low);
+	widen(span, effect->high);
+}
+
+static void drawn_from(struct page *page, double span)
+{
+	double most = effect_percent(span);
+	if (span > 0)
+		fprintf(page->out, "Intervals are drawn from %.3g to +%s %%; left of the bar is faster.\n\n", effect_percent(-span),
+		        arena_printf(page->arena, most < 999.5 ? "%.3g" : "%.0f", most));
+}
+
 /* The widest bound of a family's intervals: all of them are drawn to one scale. */
 static double family_span(const struct family *family)
 {
 	double span = 0;
-	for (size_t i = 0; i < family->trials.count; i++) {
-		const struct effect *effect = &family->trials.at[i]->effect;
-		if (!effect->known)
-			continue;
-		widen(&span, effect->theta);
-		widen(&span, effect->low);
-		widen(&span, effect->high);
-	}
+	for (size_t i = 0; i < family->trials.count; i++)
+		effect_widen(&span, &family->trials.at[i]->effect);
 	return span;
 }
 
@@ -293,6 +304,89 @@ static void verdicts(struct page *page)
 	fputc('\n', page->out);
 }
 
+/* ---- surveys ---------------------------------------------------------------------------------------------------- */
+
+static const char *bar(struct arena *arena, double fraction)
+{
+	enum { WHOLE = 25 };
+	int length = (int)lround(WHOLE * fmin(fraction, 1));
+	char *text = arena_strdup(arena, "");
+	for (int i = 0; i < length; i++)
+		text = arena_printf(arena, "%s\u2588", text);
+	return length ? arena_printf(arena, "`%s`", text) : "";
+}
+
+/* Higher is faster: bytes in a time where all values say how many, else iterations. 0: not timed. */
+static double value_speed(const struct survey *survey, const struct survey_value *value)
+{
+	if (!(value->ns > 0))
+		return 0;
+	return (survey_in_bytes(survey) ? (double)value->bytes_per_iteration : 1) / value->ns;
+}
+
+static void survey_table(struct page *page, const struct survey *survey)
+{
+	struct arena *arena = page->arena;
+	size_t *order = arena_alloc(arena, survey->values.count * sizeof *order);
+	double span = 0, fastest = 0;
+	for (size_t i = 0; i < survey->values.count; i++) {
+		const struct survey_value *value = &survey->values.at[i];
+		fastest = fmax(fastest, value_speed(survey, value));
+		effect_widen(&span, &value->effect);
+	}
+	survey_rank(arena, survey, order);
+	drawn_from(page, span);
+	row(page, marked(arena, survey->over), arena_printf(arena, "%s [interval]", survey_unit(survey)), "speed",
+	    arena_printf(arena, "time against %s", marked(arena, survey->values.at[survey->baseline].value)), "interval", "verdict",
+	    "why", NULL);
+	row(page, "---", "---:", "---", "---:", "---", "---", "---", NULL);
+	for (size_t i = 0; i < survey->values.count; i++) {
+		const struct survey_value *value = &survey->values.at[order[i]];
+		double speed = value_speed(survey, value);
+		row(page, code_of(arena, value->value, true), speed > 0 ? survey_speed_text(arena, survey, value) : "not timed",
+		    speed > 0 ? bar(arena, speed / fastest) : "", value->effect.known ? marked(arena, effect_text(arena, &value->effect)) : "",
+		    value->effect.known ? interval_drawing(arena, &value->effect, span) : "", value_verdict_name(value->verdict),
+		    marked(arena, survey_value_note(survey, value)), NULL);
+	}
+	fputc('\n', page->out);
+}
+
+static void survey_details(struct page *page, const struct survey *survey)
+{
+	struct arena *arena = page->arena;
+	fputs("<details><summary>each value, and how to repeat it</summary>\n\n", page->out);
+	for (size_t i = 0; i < survey->values.count; i++)
+		fprintf(page->out, "- %s: %s\n", code_of(arena, survey->values.at[i].value, false),
+		        marked(arena, survey_value_text(arena, survey, &survey->values.at[i])));
+	if (survey_alpha_text(arena, survey))
+		fprintf(page->out, "- intervals: %s\n", marked(arena, survey_alpha_text(arena, survey)));
+	if (survey->control.done && survey->control.text)
+		fprintf(page->out, "- control: %s\n", marked(arena, survey->control.text));
+	if (survey->repeat)
+		fprintf(page->out, "- repeat: %s\n", code_of(arena, survey->repeat, false));
+	fputs("\n</details>\n\n", page->out);
+}
+
+static void surveys(struct page *page)
+{
+	struct arena *arena = page->arena;
+	const struct survey_list *list = &page->run->surveys;
+	if (list->count == 0)
+		return;
+	fprintf(page->out, "## Surveys\n\n%s.\n\n", survey_counts(arena, page->run));
+	for (size_t i = 0; i < list->count; i++) {
+		const struct survey *survey = list->at[i];
+		const char *control = survey_control_text(arena, survey), *rounds = survey_rounds_text(arena, survey);
+		fprintf(page->out, "### <a id=\"%s\"></a>%s\n\n", survey->id, marked(arena, survey_label(arena, survey, true)));
+		if (survey->evidence && survey->evidence[0])
+			fprintf(page->out, "%s.\n\n", marked(arena, survey->evidence));
+		survey_table(page, survey);
+		if (rounds)
+			fprintf(page->out, "%s%s%s.\n\n", marked(arena, rounds), control ? "; " : "", marked(arena, control));
+		survey_details(page, survey);
+	}
+}
+
 /* ---- trials ----------------------------------------------------------------------------------------------------- */
 
 static const char *side_text(struct arena *arena, const struct trial *trial, bool candidate)
@@ -351,9 +445,7 @@ static void trials_table(struct page *page, const struct family *family)
 {
 	struct arena *arena = page->arena;
 	double span = family_span(family);
-	if (span > 0)
-		fprintf(page->out, "Intervals are drawn from %.3g to +%.3g %%; left of the bar is faster.\n\n", effect_percent(-span),
-		        effect_percent(span));
+	drawn_from(page, span);
 	row(page, "trial", "verdict", "workload", "effect", "interval", "baseline", "candidate", "taken", "noise floor", NULL);
 	row(page, "---", "---", "---", "---:", "---", "---:", "---:", "---:", "---:", NULL);
 	for (size_t i = 0; i < family->trials.count; i++) {
@@ -485,13 +577,7 @@ static void findings(struct page *page)
 
 static const char *share_bar(struct arena *arena, const struct hot_share *share)
 {
-	enum { WHOLE = 25 };
-	double value = share->sampled ? share->time_share : share->instruction_share;
-	int length = (int)lround(WHOLE * fmin(value, 1));
-	char *text = arena_strdup(arena, "");
-	for (int i = 0; i < length; i++)
-		text = arena_printf(arena, "%s\u2588", text);
-	return length ? arena_printf(arena, "`%s`", text) : "";
+	return bar(arena, share->sampled ? share->time_share : share->instruction_share);
 }
 
 static const char *percent_or_none(struct arena *arena, bool known, double fraction)
@@ -586,7 +672,7 @@ static void record(struct page *page)
 	fprintf(page->out, "- plan: %s\n", marked(arena, plan_text(arena, run)));
 	if (run->version)
 		fprintf(page->out, "- assay %s\n", marked(arena, run->version));
-	if (page->families.count)
+	if (page->families.count || run->surveys.count)
 		fprintf(page->out, "\nThe raw samples: %s\n", code_of(arena, arena_printf(arena, "assay show %s --samples", run->id), false));
 }
 
@@ -597,7 +683,9 @@ void markdown_run(FILE *out, const struct run *run)
 	struct page page = {.out = out, .run = run, .families = all_families(&arena, run), .with_config = many_configs(run),
 	                    .arena = &arena};
 	bool settled = page.families.count;
-	fprintf(out, "# assay: %s\n\n", settled ? verdict_counts(&arena, &page.families) : "scan");
+	fprintf(out, "# assay: %s\n\n", settled              ? verdict_counts(&arena, &page.families)
+	                                  : run->surveys.count ? survey_counts(&arena, run)
+	                                                       : "scan");
 	if (run->files_scanned || run->files_failed)
 		fprintf(out, "Scan: %s.\n\n", marked(&arena, scan_summary(&arena, run)));
 	if (run->state != RUN_DONE)
@@ -606,6 +694,9 @@ void markdown_run(FILE *out, const struct run *run)
 		fprintf(out, "%s in %s.\n\n", hypotheses_text(&arena, &page.families),
 		        counted(&arena, run->trials.count, "trial", "trials"));
 		verdicts(&page);
+	}
+	surveys(&page);
+	if (settled) {
 		fputs("## Each hypothesis\n\n", out);
 		for (size_t i = 0; i < page.families.count; i++)
 			hypothesis_section(&page, &page.families.at[i]);

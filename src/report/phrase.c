@@ -422,7 +422,7 @@ const char *survey_label(struct arena *arena, const struct survey *survey, bool 
 		text = arena_printf(arena, "%s%s%s=%s", text, i ? " " : ", ", survey->params.at[i].name, survey->params.at[i].value);
 	if (with_config && config_text(arena, &survey->config)[0])
 		text = arena_printf(arena, "%s, %s", text, config_text(arena, &survey->config));
-	return text;
+	return text_starts(text, survey->name) ? text : arena_printf(arena, "%s: %s", survey->name, text);
 }
 
 struct ranked {
@@ -484,7 +484,7 @@ const char *survey_speed_text(struct arena *arena, const struct survey *survey, 
 	return arena_printf(arena, "%s [%s, %s]", figure(arena, middle), low, high);
 }
 
-bool survey_value_explains(const struct survey_value *value)
+static bool value_explains(const struct survey_value *value)
 {
 	switch (value->verdict) {
 	case VALUE_BASELINE:
@@ -504,6 +504,60 @@ bool survey_value_explains(const struct survey_value *value)
 		return value->evidence != NULL;
 	}
 	BUG("value verdict %d", (int)value->verdict);
+}
+
+const char *survey_value_note(const struct survey *survey, const struct survey_value *value)
+{
+	/* When the whole failed, that is said once, above. */
+	if (value_explains(value) && !text_equal(value->evidence, survey->failure))
+		return value->evidence;
+	return value->drifts ? "not stationary: the first third of the blocks differs from the rest" : NULL;
+}
+
+const char *survey_value_text(struct arena *arena, const struct survey *survey, const struct survey_value *value)
+{
+	char *text = arena_printf(arena, "%s%s%s", value_verdict_name(value->verdict), value->evidence ? ": " : "",
+	                          value->evidence ? value->evidence : "");
+	if (value->iterations)
+		text = arena_printf(arena, "%s; %s a sample, %s per iteration", text,
+		                    counted(arena, value->iterations, "iteration", "iterations"), term_ns(arena, value->ns));
+	if (value->p_adjusted > 0)
+		text = arena_printf(arena, "%s; p %.2g, %.2g by Holm", text, value->p, value->p_adjusted);
+	if (value->against_top.known)
+		text = arena_printf(arena, "%s; %s against %s", text, effect_text(arena, &value->against_top),
+		                    survey->values.at[survey->top].value);
+	return text;
+}
+
+const char *survey_control_text(struct arena *arena, const struct survey *survey)
+{
+	const struct control *control = &survey->control;
+	if (!control->done || !control->quiet)
+		return NULL;
+	return arena_printf(arena, "control: a copy of %s in the same squares, %s; noise floor %s",
+	                    survey->values.at[survey->baseline].value, effect_text(arena, &control->effect),
+	                    isfinite(control->floor) ? fraction_text(arena, expm1(control->floor)) : "unknown");
+}
+
+const char *survey_rounds_text(struct arena *arena, const struct survey *survey)
+{
+	if (!survey->rounds)
+		return NULL;
+	const char *excluded = survey->excluded_rounds
+	                           ? arena_printf(arena, "; in %u of them a sample was left out as migrated or preempted",
+	                                          survey->excluded_rounds)
+	                           : "";
+	return arena_printf(arena, "%s in %s of fresh processes%s", counted(arena, survey->rounds, "round", "rounds"),
+	                    counted(arena, survey->blocks, "block", "blocks"), excluded);
+}
+
+const char *survey_alpha_text(struct arena *arena, const struct survey *survey)
+{
+	if (!(survey->interval_alpha > 0))
+		return NULL;
+	return arena_printf(arena, "alpha %s each, so that all of them and the naming of the fastest hold together at %s; margin %s",
+	                    fraction_text(arena, survey->interval_alpha), fraction_text(arena, survey->alpha),
+	                    fraction_text(arena, survey->margin));
 }
 
 const char *survey_counts(struct arena *arena, const struct run *run)

@@ -62,7 +62,8 @@ const char *spread_drawing(struct arena *arena, const struct spread *spread, boo
 struct string_list unavailable_counters(struct arena *arena, const struct run *run);
 
 /* ---- surveys ---- */
-/* "checksum over impl, size=4096", with the configuration when the run has several. */
+/* "checksum over impl, size=4096", before it the survey's name where that says more; with the configuration when the run
+ * has several. */
 const char *survey_label(struct arena *arena, const struct survey *survey, bool with_config);
 /* Indexes of the values: the fastest first, those that were not timed last. */
 void survey_rank(struct arena *arena, const struct survey *survey, size_t *ret_order);
@@ -71,8 +72,16 @@ const char *survey_unit(const struct survey *survey);
 bool survey_in_bytes(const struct survey *survey);
 /* "31200 [31050, 31400]" in that unit: the median over blocks and its sign interval; "-": not timed. */
 const char *survey_speed_text(struct arena *arena, const struct survey *survey, const struct survey_value *value);
-/* Is the evidence of a value worth a line of its own beside its numbers? */
-bool survey_value_explains(const struct survey_value *value);
+/* What is to be said of a value beside its numbers; NULL: they say all. */
+const char *survey_value_note(const struct survey *survey, const struct survey_value *value);
+/* Everything that is known of a value besides its speed: verdict, evidence, iterations, p, the effect against the fastest. */
+const char *survey_value_text(struct arena *arena, const struct survey *survey, const struct survey_value *value);
+/* "control: a copy of generic in the same squares, …"; NULL: none that may be judged by. */
+const char *survey_control_text(struct arena *arena, const struct survey *survey);
+/* "95 rounds in 19 blocks of fresh processes; in 2 of them …"; NULL: none was taken. */
+const char *survey_rounds_text(struct arena *arena, const struct survey *survey);
+/* What the intervals hold at; NULL: there are none. */
+const char *survey_alpha_text(struct arena *arena, const struct survey *survey);
 /* "2 surveys of 7 values: 3 faster, 1 missing from the build". */
 const char *survey_counts(struct arena *arena, const struct run *run);
 

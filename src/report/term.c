@@ -495,67 +495,75 @@ static enum style value_style(enum value_verdict verdict)
 	BUG("value verdict %d", (int)verdict);
 }
 
-enum { SURVEY_INDENT = 2, SPEED_WIDTH = 26, AGAINST_WIDTH = 28, VALUE_WIDTH_MAX = 20 };
+enum { SURVEY_INDENT = 2, SPEED_WIDTH = 28, AGAINST_WIDTH = 28, VALUE_WIDTH_MAX = 20, VALUE_WIDTH_MIN = 8 };
 
-/* A row; what is wider than its column pushes the rest to the right. */
+/* A row. A name that is wider than its column has a line of its own, so that the numbers stay below each other. */
 static void survey_row(struct printer *printer, size_t width, enum style style, const char *value, const char *speed,
                        const char *against, const char *verdict)
 {
+	enum style numbers = style == DIM ? DIM : PLAIN;
 	blanks(printer, SURVEY_INDENT);
-	put_padded(printer, style == DIM ? DIM : PLAIN, value, width);
-	put_padded(printer, style == DIM ? DIM : PLAIN, speed, SPEED_WIDTH);
-	put_padded(printer, style == DIM ? DIM : PLAIN, against, AGAINST_WIDTH);
+	if (columns(visible(printer, value)) < width) {
+		put_padded(printer, numbers, value, width);
+	} else {
+		put(printer, numbers, value);
+		fputc('\n', printer->out);
+		blanks(printer, SURVEY_INDENT + width);
+	}
+	if (speed) {
+		put_padded(printer, numbers, speed, SPEED_WIDTH);
+		put_padded(printer, numbers, against, AGAINST_WIDTH);
+	}
 	put(printer, style, verdict);
 	fputc('\n', printer->out);
+}
+
+/* As wide as the names need, but the numbers have to fit beside them. */
+static size_t survey_width(const struct printer *printer, size_t widest)
+{
+	size_t others = SURVEY_INDENT + SPEED_WIDTH + AGAINST_WIDTH + strlen(value_verdict_name(VALUE_INCONCLUSIVE));
+	size_t most = printer->width > others + VALUE_WIDTH_MIN ? printer->width - others : VALUE_WIDTH_MIN;
+	most = most < VALUE_WIDTH_MAX ? most : VALUE_WIDTH_MAX;
+	return widest + 2 < most ? widest + 2 : most;
 }
 
 static void survey_table(struct printer *printer, const struct survey *survey)
 {
 	struct arena *arena = &printer->arena;
-	size_t *order = arena_alloc(arena, survey->values.count * sizeof *order), width = strlen("value");
+	size_t *order = arena_alloc(arena, survey->values.count * sizeof *order), width = columns(visible(printer, survey->over));
 	for (size_t i = 0; i < survey->values.count; i++) {
 		size_t own = columns(visible(printer, survey->values.at[i].value));
 		width = own > width ? own : width;
 	}
-	width = (width < VALUE_WIDTH_MAX ? width : VALUE_WIDTH_MAX) + 2;
+	width = survey_width(printer, width);
 	survey_rank(arena, survey, order);
-	survey_row(printer, width, DIM, survey->over, arena_printf(arena, "%s [sign interval]", survey_unit(survey)),
-	           arena_printf(arena, "time against %s", survey->values.at[survey->baseline].value), "verdict");
+	const char *against = arena_printf(arena, "time against %s", survey->values.at[survey->baseline].value);
+	survey_row(printer, width, DIM, survey->over, arena_printf(arena, "%s [interval]", survey_unit(survey)),
+	           columns(visible(printer, against)) < AGAINST_WIDTH ? against : "time against the baseline", "verdict");
 	for (size_t i = 0; i < survey->values.count; i++) {
 		const struct survey_value *value = &survey->values.at[order[i]];
-		survey_row(printer, width, value_style(value->verdict), value->value, survey_speed_text(arena, survey, value),
+		const char *note = survey_value_note(survey, value);
+		survey_row(printer, width, value_style(value->verdict), value->value,
+		           value->ns > 0 ? survey_speed_text(arena, survey, value) : NULL,
 		           value->effect.known ? effect_text(arena, &value->effect) : "-", value_verdict_name(value->verdict));
-		/* When the whole failed, that is said once, above. */
-		if (survey_value_explains(value) && !text_equal(value->evidence, survey->failure))
-			indented(printer, PLAIN, SURVEY_INDENT + 2, value->evidence);
-		else if (value->drifts)
-			indented(printer, PLAIN, SURVEY_INDENT + 2, "not stationary: the first third of the blocks differs from the rest");
+		if (note)
+			indented(printer, PLAIN, SURVEY_INDENT + 2, note);
 	}
 }
 
 static void survey_print(struct printer *printer, const struct survey *survey, bool with_config)
 {
 	struct arena *arena = &printer->arena;
+	const char *control = survey_control_text(arena, survey), *rounds = survey_rounds_text(arena, survey);
 	put_padded(printer, BOLD, "survey", VERDICT_COLUMN);
-	const char *label = survey_label(arena, survey, with_config);
-	wrap(printer, BOLD, text_starts(label, survey->name) ? label : arena_printf(arena, "%s: %s", survey->name, label),
-	     VERDICT_COLUMN);
+	wrap(printer, BOLD, survey_label(arena, survey, with_config), VERDICT_COLUMN);
 	if (survey->evidence && survey->evidence[0])
 		indented(printer, survey->failure ? ODD : PLAIN, VERDICT_COLUMN, survey->evidence);
 	survey_table(printer, survey);
-	if (survey->control.done && survey->control.quiet)
-		indented(printer, DIM, VERDICT_COLUMN,
-		         arena_printf(arena, "control: a copy of %s in the same squares, %s; noise floor %s",
-		                      survey->values.at[survey->baseline].value, effect_text(arena, &survey->control.effect),
-		                      fraction_text(arena, expm1(survey->control.floor))));
-	if (survey->rounds)
-		indented(printer, DIM, VERDICT_COLUMN,
-		         arena_printf(arena, "%s in %s of fresh processes%s", counted(arena, survey->rounds, "round", "rounds"),
-		                      counted(arena, survey->blocks, "block", "blocks"),
-		                      survey->excluded_rounds
-		                          ? arena_printf(arena, "; in %u of them a sample was left out as migrated or preempted",
-		                                         survey->excluded_rounds)
-		                          : ""));
+	if (control)
+		indented(printer, DIM, VERDICT_COLUMN, control);
+	if (rounds)
+		indented(printer, DIM, VERDICT_COLUMN, rounds);
 }
 
 static void surveys_print(struct printer *printer, const struct run *run)
@@ -915,25 +923,10 @@ static void survey_record(struct printer *printer, const struct survey *survey)
 {
 	struct arena *arena = &printer->arena;
 	survey_print(printer, survey, true);
-	for (size_t i = 0; i < survey->values.count; i++) {
-		const struct survey_value *value = &survey->values.at[i];
-		char *text = arena_printf(arena, "%s%s%s", value_verdict_name(value->verdict), value->evidence ? ": " : "",
-		                          value->evidence ? value->evidence : "");
-		if (value->iterations)
-			text = arena_printf(arena, "%s; %s a sample, %s per iteration", text,
-			                    counted(arena, value->iterations, "iteration", "iterations"), term_ns(arena, value->ns));
-		if (value->p_adjusted > 0)
-			text = arena_printf(arena, "%s; p %.2g, %.2g by Holm", text, value->p, value->p_adjusted);
-		if (value->against_top.known)
-			text = arena_printf(arena, "%s; %s against %s", text, effect_text(arena, &value->against_top),
-			                    survey->values.at[survey->top].value);
-		key_print(printer, 4, value->value, text);
-	}
-	if (survey->interval_alpha > 0)
-		key_print(printer, 4, "intervals",
-		          arena_printf(arena, "alpha %s each, so that all of them and the naming of the fastest hold together at %s; margin %s",
-		                       fraction_text(arena, survey->interval_alpha), fraction_text(arena, survey->alpha),
-		                       fraction_text(arena, survey->margin)));
+	for (size_t i = 0; i < survey->values.count; i++)
+		key_print(printer, 4, survey->values.at[i].value, survey_value_text(arena, survey, &survey->values.at[i]));
+	if (survey_alpha_text(arena, survey))
+		key_print(printer, 4, "intervals", survey_alpha_text(arena, survey));
 	if (survey->control.done)
 		key_print(printer, 4, "control", survey->control.text ? survey->control.text : "made");
 	if (survey->repeat) {

@@ -75,6 +75,73 @@ static inline struct hypothesis *filled_hypothesis(struct arena *arena, struct r
 	return hypothesis;
 }
 
+static inline struct effect filled_interval(double percent, double low, double high)
+{
+	return (struct effect){.known = true, .theta = log1p(percent / 100), .low = log1p(low / 100), .high = log1p(high / 100),
+	                       .population = "as built"};
+}
+
+/* One survey of values with every verdict, and one that could not be made. */
+static inline void filled_surveys(struct arena *arena, struct run *run)
+{
+	struct binding block = {.name = "block", .value = "131072"};
+	struct survey *survey = arena_new(arena, struct survey);
+	*survey = (struct survey){
+		.id = "s1", .name = "which | `checksum` <is best>", .workload = "checksum", .over = "impl",
+		.config = {.cc = "gcc-12", .flags = "-O2"}, .baseline = 0, .finished = true, .alpha = 0.01, .margin = 0.01,
+		.interval_alpha = 0.01 / 9, .candidates = 5, .rounds = 95, .excluded_rounds = 2, .blocks = 19, .top_known = true, .top = 2,
+		.evidence = "among the fastest: avx2, avx2_by_hand_4x; slower than generic: byte*wise; wrong results: fast|er; "
+		            "missing from the build: sha-ni; failed: cut`off; inconclusive: sse2; unavailable: avx512bw",
+		.repeat = "assay try --survey 'which | `checksum` <is best>' --seed 4242", .seconds = 21.25,
+		.control = {.done = true, .quiet = true, .floor = log1p(0.0021), .pairs = 95, .blocks = 19, .seconds = 4.5,
+		            .effect = {.known = true, .theta = 0.0001, .low = -0.002, .high = 0.0019, .population = "as built"},
+		            .text = "generic against a copy of itself: +0.0 % [-0.2, +0.2], floor 0.2 %"}};
+	list_push(arena, &survey->params, block);
+	const struct survey_value values[] = {
+		{.value = "generic", .verdict = VALUE_BASELINE, .evidence = "what the others are compared with", .iterations = 4,
+		 .ns = 52000, .ns_low = 51800, .ns_high = 52300, .against_top = filled_interval(1200, 1180, 1225)},
+		{.value = "sse2", .needs = "sse2", .verdict = VALUE_INCONCLUSIVE, .iterations = 4, .ns = 51500, .ns_low = 50100,
+		 .ns_high = 53900, .effect = filled_interval(-0.9, -3.7, 3.6), .p = 0.4, .p_adjusted = 0.4, .drifts = true, .excluded = 2,
+		 .evidence = "the interval is wider than the margin when the budget of 10 s is spent",
+		 .against_top = filled_interval(1187.5, 1150, 1245)},
+		{.value = "avx2", .needs = "avx2", .verdict = VALUE_FASTER, .evidence = "the interval lies below 0", .iterations = 50,
+		 .ns = 4000, .ns_low = 3990, .ns_high = 4012, .effect = filled_interval(-92.31, -92.35, -92.26), .p = 1.9e-6,
+		 .p_adjusted = 9.5e-6, .among_fastest = true},
+		{.value = "avx2_by_hand_4x", .needs = "avx2", .verdict = VALUE_FASTER, .evidence = "the interval lies below 0",
+		 .iterations = 50, .ns = 4004, .ns_low = 3991, .ns_high = 4020, .effect = filled_interval(-92.3, -92.35, -92.24),
+		 .p = 1.9e-6, .p_adjusted = 9.5e-6, .among_fastest = true, .against_top = filled_interval(0.1, -0.2, 0.3)},
+		{.value = "avx512bw", .needs = "avx512bw", .verdict = VALUE_UNAVAILABLE, .evidence = "this CPU has no avx512bw"},
+		{.value = "sha-ni", .needs = "sha_ni", .verdict = VALUE_MISSING,
+		 .evidence = "this CPU has sha_ni, but the driver says: \033[31mbuilt without <sha.h>\nuse `--with-sha` | \351"},
+		{.value = "fast|er", .verdict = VALUE_WRONG_RESULTS, .evidence = "output \"digest\" differs from byte 3 on"},
+		{.value = "byte*wise", .verdict = VALUE_SLOWER, .evidence = "the interval lies above 0", .iterations = 1, .ns = 163000,
+		 .ns_low = 162100, .ns_high = 164400, .effect = filled_interval(213.5, 211.9, 215.2), .p = 1.9e-6, .p_adjusted = 9.5e-6,
+		 .against_top = filled_interval(3975, 3940, 4010)},
+		{.value = "copy", .verdict = VALUE_NO_EFFECT, .evidence = "the interval lies within the margin", .iterations = 4, .ns = 52010,
+		 .ns_low = 51790, .ns_high = INFINITY, .effect = filled_interval(0, -0.2, 0.3), .p = 1, .p_adjusted = 1,
+		 .against_top = filled_interval(1200, 1179, 1226)},
+		{.value = "cut`off", .verdict = VALUE_FAILED, .evidence = "killed by SIGSEGV"}};
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		struct survey_value value = values[i];
+		value.bytes_per_iteration = value.iterations ? 131072 : 0;
+		for (int k = 0; k < 2 && value.iterations; k++)
+			list_push(arena, &value.block_ns, value.ns * (1 + 0.001 * k));
+		list_push(arena, &survey->values, value);
+	}
+	list_push(arena, &run->surveys, survey);
+	struct survey *none = arena_new(arena, struct survey);
+	*none = (struct survey){.id = "s2", .name = "cipher over key", .workload = "cipher", .over = "key", .baseline = 1,
+	                        .config = {.cc = "gcc-12", .flags = "-O2"}, .finished = true, .alpha = 0.01, .margin = 0.01,
+	                        .failure = "the workload can't be built: key.c:3: error: 'kye' undeclared", .seconds = 0.25};
+	none->evidence = arena_printf(arena, "%s; inconclusive: 128", none->failure);
+	const struct survey_value unasked[] = {{.value = "128", .verdict = VALUE_INCONCLUSIVE, .evidence = none->failure},
+	                                       {.value = "256", .verdict = VALUE_BASELINE,
+	                                        .evidence = "what the others are compared with"}};
+	list_push(arena, &none->values, unasked[0]);
+	list_push(arena, &none->values, unasked[1]);
+	list_push(arena, &run->surveys, none);
+}
+
 static inline struct run *filled_run(struct arena *arena)
 {
 	static const char hoist_diff[] =
@@ -307,6 +374,7 @@ static inline struct run *filled_run(struct arena *arena)
 	list_push(arena, &run->maps, lacking);
 	struct note note = {.where = "lib/odd.c", .text = "the front end could not read it: 'odd.h' file not found"};
 	list_push(arena, &run->notes, note);
+	filled_surveys(arena, run);
 	return run;
 }
 

@@ -29,6 +29,11 @@ static void test_round_trip_gives_the_same_text(void **state)
 	assert_ptr_equal(again.families.at[0].hypothesis, again.hypotheses.at[0]);
 	assert_ptr_equal(again.trials.at[0]->workload, again.trials.at[1]->workload);
 	assert_string_equal(again.trials.at[1]->params.at[0].value, "131072");
+	assert_int_equal(again.surveys.count, 2);
+	assert_int_equal(again.surveys.at[0]->top, 2);
+	assert_int_equal(again.surveys.at[0]->values.at[5].verdict, VALUE_MISSING);
+	assert_true(isinf(again.surveys.at[0]->values.at[8].ns_high));
+	assert_int_equal(again.surveys.at[1]->baseline, 1);
 	text = json_run(&arena, filled_commands(&arena));
 	assert_int_equal(json_run_read(&arena, text, strlen(text), &again, &err), ST_OK);
 	assert_string_equal(json_run(&arena, &again), text);
@@ -50,6 +55,8 @@ static void test_pieces_join_to_the_same_run(void **state)
 		list_push(&arena, &pieces.hypotheses, json_hypothesis(&arena, run->hypotheses.at[i]));
 	for (size_t i = 0; i < run->trials.count; i++)
 		list_push(&arena, &pieces.trials, json_trial(&arena, run->trials.at[i]));
+	for (size_t i = 0; i < run->surveys.count; i++)
+		list_push(&arena, &pieces.surveys, json_survey(&arena, run->surveys.at[i]));
 	for (size_t i = 0; i < run->notes.count; i++)
 		list_push(&arena, &pieces.notes, json_note(&arena, &run->notes.at[i]));
 	struct run again;
@@ -158,6 +165,9 @@ static void test_no_number_is_nan_or_infinite(void **state)
 	run->trials.at[0]->control.floor = INFINITY;
 	run->trials.at[0]->counters.at[0].baseline = NAN;
 	run->trials.at[0]->baseline_ns = NAN;
+	run->surveys.at[0]->values.at[0].ns = NAN;
+	run->surveys.at[0]->values.at[2].effect.low = -INFINITY;
+	run->surveys.at[0]->control.floor = INFINITY;
 	run->trials.at[0]->effect.high = 1e6; /* e^1e6 is no number */
 	char *text = json_run(&arena, run);
 	for (char *at = text; *at; at++)
@@ -237,6 +247,8 @@ static void test_says_what_is_wrong_and_where(void **state)
 		{"\"seed\": 4242,", "", "run.seed"},
 		{"\"assay\": 1", "\"assay\": 7", "schema version 7"},
 		{"\"t6\"", "\"t77\"", "families[2].trials[2]"},
+		{"\"verdict\": \"missing from the build\"", "\"verdict\": \"lost\"", "surveys[0].values[5].verdict"},
+		{"\"fastest\": \"avx2\"", "\"fastest\": \"neon\"", "surveys[0].fastest"},
 		{"\"counters\": [", "\"counters\": [3, ", "counters[0]"},
 		{"{", "[", "not JSON"},
 	};

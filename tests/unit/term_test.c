@@ -206,6 +206,25 @@ static void test_an_empty_run_says_so(void **state)
 	arena_release(&arena);
 }
 
+/* Surveys alone are no scan, whatever is printed. */
+static void test_a_run_of_surveys_is_called_so(void **state)
+{
+	(void)state;
+	struct arena arena;
+	arena_init(&arena);
+	struct run *run = arena_new(&arena, struct run);
+	*run = (struct run){.id = "x", .state = RUN_DONE};
+	filled_surveys(&arena, run);
+	char *text = printed(&arena, markdown_report, run, &(struct term_options){0});
+	assert_int_equal(strncmp(text, "# assay: 2 surveys of 12 values: 2 faster, ", 43), 0);
+	assert_null(strstr(text, "verdict | hypothesis"));
+	assert_non_null(strstr(text, "### <a id=\"s1\"></a>which \\| `checksum` &lt;is best>: checksum over impl, block=131072, gcc-12 -O2"));
+	assert_non_null(strstr(text, "assay show x --samples"));
+	text = printed(&arena, term_verdicts, run, &(struct term_options){.width = 80});
+	assert_null(strstr(text, "nothing was settled"));
+	arena_release(&arena);
+}
+
 static void test_numbers_with_units(void **state)
 {
 	(void)state;
@@ -239,6 +258,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_control_characters_are_not_printed),
 		cmocka_unit_test(test_a_killed_run_shows_its_trials),
 		cmocka_unit_test(test_an_empty_run_says_so),
+		cmocka_unit_test(test_a_run_of_surveys_is_called_so),
 		cmocka_unit_test(test_numbers_with_units),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
