@@ -373,7 +373,7 @@ static void test_newer_file_is_refused(void **state)
 {
 	struct fixture *f = *state;
 	store_close(opened(f->path));
-	sql(f->path, "DROP TABLE survey; DROP TABLE survey_measurement; DROP TABLE survey_value; DROP TABLE survey_sample; PRAGMA user_version = 999");
+	sql(f->path, "PRAGMA user_version = 999");
 	struct store *store = NULL;
 	struct err err = ERR_INIT;
 	assert_int_equal(store_open(f->path, &store, &err), ST_INPUT);
@@ -457,6 +457,57 @@ static void test_migrates_from_schema_4(void **state)
 	assert_int_equal(measurement.iterations, 99);
 	assert_int_equal(measurement.transfer.threads, 0);
 	assert_null(measurement.transfer.cpus);
+	store_close(store);
+}
+
+/* A file of schema 5, before there were surveys: what it holds stays, and surveys can be kept, bit for bit. */
+static void test_surveys_migrate_and_are_kept(void **state)
+{
+	struct fixture *f = *state;
+	struct err err = ERR_INIT;
+	store_close(opened(f->path));
+	sql(f->path, "DROP TABLE survey; DROP TABLE survey_measurement; DROP TABLE survey_value; DROP TABLE survey_sample;"
+	             "PRAGMA user_version = 5;"
+	             "INSERT INTO run (key, id, started, command, state, seconds, head)"
+	             " VALUES (7, 'r', '2026-12-01T10:15:00Z', 'assay audit', 'done', 1.5, '{}');"
+	             "INSERT INTO trial VALUES (7, 't1', 0, '{}')");
+	struct store *store = opened(f->path);
+	struct store_document_list documents;
+	assert_int_equal(store_documents_get(store, &f->arena, "r", STORE_TRIAL, &documents, &err), ST_OK);
+	assert_int_equal(documents.count, 1);
+	const char *failures[3] = {NULL, "killed by SIGSEGV", NULL};
+	uint64_t bytes[3] = {4096, 0, UINT64_C(1) << 40};
+	struct survey_measurement got, put = {
+		.plan = {.seed = UINT64_C(0xfedcba9876543210), .alpha = 0.01 / 3, .margin = 0.1 / 7, .budget_s = 1e-2 / 3,
+		         .pairs_per_block = 5, .cpu = CPU_ANY},
+		.values = 3, .baseline = 2, .candidates = 2, .stop = STOP_FAILED, .failure = "the baseline failed",
+		.failures = failures, .bytes_per_iteration = bytes, .measured_s = 1.0 / 3, .elapsed_s = 2.0 / 3};
+	bool ended = true;
+	assert_int_equal(store_survey_measurement_put(store, "r", "s1", &put, false, &err), ST_OK);
+	for (uint32_t i = 0; i < 12; i++) {
+		struct round_sample samples[4] = {{.iterations = 10 + i, .ns = UINT64_C(1) << 41, .flags = i % 3, .place = i % 2},
+		                                  {.iterations = 0, .ns = 99},
+		                                  {.iterations = 7, .ns = i, .place = 1 - i % 2},
+		                                  {.iterations = 8, .ns = 1000 * i, .flags = 4, .place = 2}};
+		struct round round = {.block = i / 4, .index = i % 4, .samples = samples};
+		assert_int_equal(store_round_put(store, "r", "s1", &round, 4, &err), ST_OK);
+	}
+	assert_int_equal(store_survey_measurement_get(store, &f->arena, "r", "s1", &got, &ended, &err), ST_OK);
+	assert_false(ended);
+	assert_int_equal(got.rounds.count, 12);
+	assert_int_equal(store_survey_measurement_put(store, "r", "s1", &put, true, &err), ST_OK);
+	store_close(store);
+	store = opened(f->path);
+	assert_int_equal(store_survey_measurement_get(store, &f->arena, "r", "s1", &got, &ended, &err), ST_OK);
+	assert_true(ended);
+	assert_true(got.plan.seed == put.plan.seed && got.plan.alpha == put.plan.alpha && got.plan.margin == put.plan.margin);
+	assert_true(got.values == 3 && got.baseline == 2 && got.candidates == 2 && got.stop == STOP_FAILED && got.blocks == 3);
+	assert_string_equal(got.failures[1], "killed by SIGSEGV");
+	assert_true(!got.failures[0] && got.bytes_per_iteration[2] == UINT64_C(1) << 40);
+	const struct round *round = &got.rounds.at[5];
+	assert_true(round->block == 1 && round->index == 1 && round->samples[0].iterations == 15);
+	assert_true(round->samples[0].ns == UINT64_C(1) << 41 && round->samples[0].flags == 2 && round->samples[0].place == 1);
+	assert_true(round->samples[1].iterations == 0 && round->samples[2].ns == 5 && round->samples[3].ns == 5000);
 	store_close(store);
 }
 
@@ -598,6 +649,7 @@ int main(void)
 		TEST(test_migrates_from_the_start),
 		TEST(test_migrates_from_schema_2),
 		TEST(test_migrates_from_schema_4),
+		TEST(test_surveys_migrate_and_are_kept),
 		TEST(test_keeps_plan_and_outcome),
 		TEST(test_programs_make_it_at_once),
 		TEST(test_unwritable_folder_is_one_sentence),
