@@ -84,6 +84,32 @@ static void test_everything_that_try_takes(void **state)
 	assert_int_equal(options.format, FORMAT_JSON);
 }
 
+static void test_surveys(void **state)
+{
+	(void)state;
+	struct options options;
+	assert_null(parse("try --over impl", &options));
+	assert_string_equal(options.over, "impl");
+	assert_int_equal(options.over_values.count, 0);
+	assert_null(options.against);
+	assert_null(options.survey);
+	assert_null(parse("try --over impl=generic,sse2,a=b --against sse2 --needs sse2=sse2,a=b=avx2 --needs generic=fpu", &options));
+	assert_string_equal(options.over, "impl");
+	assert_int_equal(options.over_values.count, 3);
+	assert_string_equal(options.over_values.at[2], "a=b");
+	assert_string_equal(options.against, "sse2");
+	assert_int_equal(options.needs.count, 3);
+	assert_string_equal(options.needs.at[1].value, "a=b");
+	assert_string_equal(options.needs.at[1].feature, "avx2");
+	assert_string_equal(options.needs.at[2].value, "generic");
+	assert_null(parse("try --survey 'which checksum'", &options));
+	assert_string_equal(options.survey, "which checksum");
+	/* Said again, the last one holds, without the values of the first. */
+	assert_null(parse("try --over impl=a,b --over level", &options));
+	assert_string_equal(options.over, "level");
+	assert_int_equal(options.over_values.count, 0);
+}
+
 static void test_values_with_units(void **state)
 {
 	(void)state;
@@ -149,6 +175,15 @@ static void test_says_what_is_wrong(void **state)
 		{"try --format xml", "text, json, sarif or markdown, not 'xml'"},
 		{"try --require sometimes", "--require wants a verdict"},
 		{"try --forbid failed", "--forbid wants a verdict"},
+		{"try --over =a,b", "--over wants a parameter, as in impl, or with its values"},
+		{"try --over impl=", "--over wants a parameter"},
+		{"try --over impl=a,,b", "not 'impl=a,,b'"},
+		{"try --over", "--over wants a value"},
+		{"try --needs avx2", "--needs wants VALUE=FEATURE, as in avx2=avx2, not 'avx2'"},
+		{"try --needs =avx2", "not '=avx2'"},
+		{"try --needs a=sse2,b=", "not 'b='"},
+		{"audit --over impl", "does not take --over, only `try` does"},
+		{"audit --survey s", "does not take --survey, only `try` does"},
 		{"try a b", "does not know what to do with 'b'"},
 		{"log x", "does not know what to do with 'x'"},
 		{"show --samples=1", "--samples takes no value"},
@@ -230,6 +265,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_defaults),
 		TEST(test_everything_that_try_takes),
+		TEST(test_surveys),
 		TEST(test_values_with_units),
 		TEST(test_rungs_by_number_and_name),
 		TEST(test_says_what_is_wrong),
