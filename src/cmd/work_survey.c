@@ -32,9 +32,9 @@ static const char *over_argument(struct arena *arena, const struct options *opti
 	if (options->against)
 		text = arena_printf(arena, "%s --against %s", text, shell_quote(arena, options->against));
 	for (size_t i = 0; i < options->needs.count; i++)
-		text = arena_printf(arena, "%s --needs %s", text,
-		                    shell_quote(arena, arena_printf(arena, "%s=%s", options->needs.at[i].value,
-		                                                    options->needs.at[i].feature)));
+		text = arena_printf(
+			arena, "%s --needs %s", text,
+			shell_quote(arena, arena_printf(arena, "%s=%s", options->needs.at[i].value, options->needs.at[i].feature)));
 	if (workload->argument && workload->argument[0])
 		return arena_printf(arena, "%s %s", text, workload->argument);
 	return arena_printf(arena, "%s --workload %s", text, shell_quote(arena, workload->name));
@@ -66,14 +66,16 @@ static enum status surveys_over(struct work *work, struct err *err)
 		list_push(arena, &work->surveys, survey);
 	}
 	if (work->surveys.count == 0)
-		return err_set(err, ST_USAGE, "--over %s: no workload has a parameter of that name in its `params`: see %s, or name the "
-		               "workload and give the values, as in --over impl=generic,sse2", options->over,
-		               project->file ? project->file : "assay.yaml");
+		return err_set(err, ST_USAGE,
+		               "--over %s: no workload has a parameter of that name in its `params`: see %s, or name the "
+		               "workload and give the values, as in --over impl=generic,sse2",
+		               options->over, project->file ? project->file : "assay.yaml");
 	return ST_OK;
 }
 
 /* What was said on the command line goes before what the survey says. */
-static struct asked_survey survey_narrowed(struct arena *arena, const struct asked_survey *asked, const struct param_list *given)
+static struct asked_survey survey_narrowed(struct arena *arena, const struct asked_survey *asked,
+                                           const struct param_list *given)
 {
 	struct asked_survey survey = *asked;
 	survey.params = (struct param_list){0};
@@ -102,7 +104,8 @@ static enum status surveys_named(struct work *work, const char *name, struct err
 		found = true;
 		const struct workload *workload = workload_named(project, asked->workload);
 		struct asked_survey survey = survey_narrowed(arena, asked, &work->invocation->options.params);
-		const char *problem = workload ? survey_problem(arena, workload, &survey) : "its workload is not among those of --workload";
+		const char *problem = workload ? survey_problem(arena, workload, &survey)
+		                               : "its workload is not among those of --workload";
 		if (!problem)
 			list_push(arena, &work->surveys, survey);
 		else if (name)
@@ -120,7 +123,8 @@ enum status work_surveys(struct work *work, struct err *err)
 {
 	const struct options *options = &work->invocation->options;
 	if ((options->against || options->needs.count) && !options->over)
-		return err_set(err, ST_USAGE, "--against and --needs are for --over: name the parameter whose values are compared");
+		return err_set(err, ST_USAGE,
+		               "--against and --needs are for --over: name the parameter whose values are compared");
 	if (options->over)
 		return surveys_over(work, err);
 	return surveys_named(work, options->survey, err);
@@ -133,8 +137,7 @@ static void keep_survey(struct work *work, const struct survey *survey)
 	struct store_document document = {.id = survey->id, .json = json_survey(&work->session.arena, survey)};
 	struct store_document_list one = {.at = &document, .count = 1, .cap = 1};
 	struct err trouble = ERR_INIT;
-	if (work->store &&
-	    store_documents_put(work->store, work->session.run.id, STORE_SURVEY, &one, &trouble) != ST_OK)
+	if (work->store && store_documents_put(work->store, work->session.run.id, STORE_SURVEY, &one, &trouble) != ST_OK)
 		work_store_lost(work, &trouble);
 }
 
@@ -184,8 +187,8 @@ static struct round_sink rounds_make(void *context, const struct survey *survey)
 	return (struct round_sink){.put = round_put, .context = sink};
 }
 
-static void keep_survey_measurement(void *context, const struct survey *survey, const struct survey_measurement *measurement,
-                                    bool ended)
+static void keep_survey_measurement(void *context, const struct survey *survey,
+                                    const struct survey_measurement *measurement, bool ended)
 {
 	struct work *work = context;
 	struct err trouble = ERR_INIT;

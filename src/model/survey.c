@@ -58,7 +58,8 @@ static size_t block_medians(const struct survey_measurement *measurement, size_t
 	return blocks;
 }
 
-size_t rounds_block_ratios(const struct survey_measurement *measurement, size_t a, size_t b, bool all, double *ret_ratios)
+size_t rounds_block_ratios(const struct survey_measurement *measurement, size_t a, size_t b, bool all,
+                           double *ret_ratios)
 {
 	return block_medians(measurement, a, &b, all, ret_ratios);
 }

@@ -110,7 +110,8 @@ double survey_interval_alpha(double alpha, uint32_t count);
 /* Of each block in which both were measured: the median over its rounds of ln(time of `a` / time of `b`) for one iteration;
  * rounds with a migrated or preempted sample of either are left out, unless a block has no others or `all` is set. Returns
  * how many blocks that are; `ret_ratios` has room for measurement->rounds.count. */
-size_t rounds_block_ratios(const struct survey_measurement *measurement, size_t a, size_t b, bool all, double *ret_ratios);
+size_t rounds_block_ratios(const struct survey_measurement *measurement, size_t a, size_t b, bool all,
+                           double *ret_ratios);
 /* The same for the time of one iteration of one value, in ns. */
 size_t rounds_block_ns(const struct survey_measurement *measurement, size_t value, double *ret_ns);
 /* The samples of `value` that are left out. */

@@ -163,8 +163,8 @@ static void drawn_from(struct page *page, double span)
 {
 	double most = effect_percent(span);
 	if (span > 0)
-		fprintf(page->out, "Intervals are drawn from %.3g to +%s %%; left of the bar is faster.\n\n", effect_percent(-span),
-		        arena_printf(page->arena, most < 999.5 ? "%.3g" : "%.0f", most));
+		fprintf(page->out, "Intervals are drawn from %.3g to +%s %%; left of the bar is faster.\n\n",
+		        effect_percent(-span), arena_printf(page->arena, most < 999.5 ? "%.3g" : "%.0f", most));
 }
 
 /* The widest bound of a family's intervals: all of them are drawn to one scale. */
@@ -337,16 +337,17 @@ static void survey_table(struct page *page, const struct survey *survey)
 	survey_rank(arena, survey, order);
 	drawn_from(page, span);
 	row(page, marked(arena, survey->over), arena_printf(arena, "%s [interval]", survey_unit(survey)), "speed",
-	    arena_printf(arena, "time against %s", marked(arena, survey->values.at[survey->baseline].value)), "interval", "verdict",
-	    "why", NULL);
+	    arena_printf(arena, "time against %s", marked(arena, survey->values.at[survey->baseline].value)), "interval",
+	    "verdict", "why", NULL);
 	row(page, "---", "---:", "---", "---:", "---", "---", "---", NULL);
 	for (size_t i = 0; i < survey->values.count; i++) {
 		const struct survey_value *value = &survey->values.at[order[i]];
 		double speed = value_speed(survey, value);
 		row(page, code_of(arena, value->value, true), speed > 0 ? survey_speed_text(arena, survey, value) : "not timed",
-		    speed > 0 ? bar(arena, speed / fastest) : "", value->effect.known ? marked(arena, effect_text(arena, &value->effect)) : "",
-		    value->effect.known ? interval_drawing(arena, &value->effect, span) : "", value_verdict_name(value->verdict),
-		    marked(arena, survey_value_note(survey, value)), NULL);
+		    speed > 0 ? bar(arena, speed / fastest) : "",
+		    value->effect.known ? marked(arena, effect_text(arena, &value->effect)) : "",
+		    value->effect.known ? interval_drawing(arena, &value->effect, span) : "",
+		    value_verdict_name(value->verdict), marked(arena, survey_value_note(survey, value)), NULL);
 	}
 	fputc('\n', page->out);
 }
@@ -683,9 +684,10 @@ void markdown_run(FILE *out, const struct run *run)
 	struct page page = {.out = out, .run = run, .families = all_families(&arena, run), .with_config = many_configs(run),
 	                    .arena = &arena};
 	bool settled = page.families.count;
-	fprintf(out, "# assay: %s\n\n", settled              ? verdict_counts(&arena, &page.families)
-	                                  : run->surveys.count ? survey_counts(&arena, run)
-	                                                       : "scan");
+	fprintf(out, "# assay: %s\n\n",
+	        settled              ? verdict_counts(&arena, &page.families)
+	        : run->surveys.count ? survey_counts(&arena, run)
+	                             : "scan");
 	if (run->files_scanned || run->files_failed)
 		fprintf(out, "Scan: %s.\n\n", marked(&arena, scan_summary(&arena, run)));
 	if (run->state != RUN_DONE)

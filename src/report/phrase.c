@@ -555,9 +555,10 @@ const char *survey_alpha_text(struct arena *arena, const struct survey *survey)
 {
 	if (!(survey->interval_alpha > 0))
 		return NULL;
-	return arena_printf(arena, "alpha %s each, so that all of them and the naming of the fastest hold together at %s; margin %s",
-	                    fraction_text(arena, survey->interval_alpha), fraction_text(arena, survey->alpha),
-	                    fraction_text(arena, survey->margin));
+	return arena_printf(
+		arena, "alpha %s each, so that all of them and the naming of the fastest hold together at %s; margin %s",
+		fraction_text(arena, survey->interval_alpha), fraction_text(arena, survey->alpha),
+		fraction_text(arena, survey->margin));
 }
 
 const char *survey_counts(struct arena *arena, const struct run *run)

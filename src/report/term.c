@@ -530,7 +530,8 @@ static size_t survey_width(const struct printer *printer, size_t widest)
 static void survey_table(struct printer *printer, const struct survey *survey)
 {
 	struct arena *arena = &printer->arena;
-	size_t *order = arena_alloc(arena, survey->values.count * sizeof *order), width = columns(visible(printer, survey->over));
+	size_t width = columns(visible(printer, survey->over));
+	size_t *order = arena_alloc(arena, survey->values.count * sizeof *order);
 	for (size_t i = 0; i < survey->values.count; i++) {
 		size_t own = columns(visible(printer, survey->values.at[i].value));
 		width = own > width ? own : width;

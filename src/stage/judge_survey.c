@@ -88,8 +88,8 @@ static void scratch_open(struct scratch *scratch, const struct survey_measuremen
 }
 
 /* Of `a` against `b`. `ret_p` may be NULL. Leaves the ratios, whose count it returns, in scratch. */
-static struct effect effect_between(const struct survey_measurement *measurement, size_t a, size_t b, bool all, double alpha,
-                                    struct scratch *scratch, size_t *ret_count, double *ret_p)
+static struct effect effect_between(const struct survey_measurement *measurement, size_t a, size_t b, bool all,
+                                    double alpha, struct scratch *scratch, size_t *ret_count, double *ret_p)
 {
 	struct effect effect = {.population = "as built", .low = -INFINITY, .high = INFINITY};
 	size_t count = rounds_block_ratios(measurement, a, b, all, scratch->values);
@@ -121,8 +121,8 @@ static bool took_part(const struct survey_measurement *measurement, size_t value
 }
 
 /* The time of one iteration, and what it was computed from. */
-static void value_times(struct session *session, const struct survey_measurement *measurement, size_t index, double alpha,
-                        struct scratch *scratch, struct survey_value *value)
+static void value_times(struct session *session, const struct survey_measurement *measurement, size_t index,
+                        double alpha, struct scratch *scratch, struct survey_value *value)
 {
 	size_t count = rounds_block_ns(measurement, index, scratch->values);
 	struct cseq cseq;
@@ -154,8 +154,8 @@ static struct control control_of(struct session *session, const struct survey_me
 	struct arena *arena = &session->arena;
 	struct control control = {.pairs = survey->rounds, .blocks = survey->blocks, .seconds = measurement->elapsed_s};
 	size_t count = 0;
-	control.effect = effect_between(measurement, measurement->values, measurement->baseline, false, measurement->plan.alpha,
-	                                scratch, &count, NULL);
+	control.effect = effect_between(measurement, measurement->values, measurement->baseline, false,
+	                                measurement->plan.alpha, scratch, &count, NULL);
 	control.floor = stat_sign_floor(scratch->values, count, measurement->plan.seed);
 	control.done = control.effect.known;
 	/* An interval that is open to one side excludes nothing there: it is no proof of quiet. */
@@ -164,16 +164,18 @@ static struct control control_of(struct session *session, const struct survey_me
 	if (!control.done)
 		control.text = "no round was taken: give a larger --budget";
 	else if (!bounded)
-		control.text = arena_printf(arena, "too few blocks (%s; %zu are the least that show anything): give a larger --budget",
+		control.text = arena_printf(arena,
+		                            "too few blocks (%s; %zu are the least that show anything): give a larger --budget",
 		                            rounds_text(arena, survey), blocks_least(measurement->plan.alpha));
 	else if (control.quiet)
 		control.text = arena_printf(arena, "the baseline against a copy of it in the same squares: %s, floor %.2f %%",
 		                            effect_words(arena, &control.effect), effect_percent(control.floor));
 	else
-		control.text = arena_printf(arena,
-		                            "the baseline against a copy of it differs, %s after %s, so this machine can't judge now: "
-		                            "stop other work on it and try again",
-		                            effect_words(arena, &control.effect), rounds_text(arena, survey));
+		control.text = arena_printf(
+			arena,
+			"the baseline against a copy of it differs, %s after %s, so this machine can't judge now: "
+			"stop other work on it and try again",
+			effect_words(arena, &control.effect), rounds_text(arena, survey));
 	return control;
 }
 
@@ -206,14 +208,14 @@ static void value_inconclusive(struct arena *arena, const struct survey_measurem
 	const struct effect *effect = &value->effect;
 	value->verdict = VALUE_INCONCLUSIVE;
 	if (isinf(effect->low) || isinf(effect->high))
-		value->evidence = arena_printf(arena, "%s after %s: %zu blocks are the least that decide: give a larger --budget",
-		                               why_stopped(arena, measurement), rounds_text(arena, survey),
-		                               blocks_least(survey->interval_alpha));
+		value->evidence = arena_printf(
+			arena, "%s after %s: %zu blocks are the least that decide: give a larger --budget",
+			why_stopped(arena, measurement), rounds_text(arena, survey), blocks_least(survey->interval_alpha));
 	else
-		value->evidence = arena_printf(arena, "%s, %s after %s: more than %.2f %% faster and more than %.2f %% slower are excluded%s",
-		                               effect_words(arena, effect), why_stopped(arena, measurement),
-		                               rounds_text(arena, survey), fmax(0, -effect_percent(effect->low)),
-		                               fmax(0, effect_percent(effect->high)), value_suffix(arena, value));
+		value->evidence = arena_printf(
+			arena, "%s, %s after %s: more than %.2f %% faster and more than %.2f %% slower are excluded%s",
+			effect_words(arena, effect), why_stopped(arena, measurement), rounds_text(arena, survey),
+			fmax(0, -effect_percent(effect->low)), fmax(0, effect_percent(effect->high)), value_suffix(arena, value));
 }
 
 static void value_judge(struct arena *arena, const struct survey_measurement *measurement, const struct survey *survey,
@@ -264,13 +266,15 @@ static void values_gate(struct arena *arena, struct survey *survey)
 		const struct effect *effect = &value->effect;
 		value->p_adjusted = adjusted[i];
 		bool open = value->verdict == VALUE_INCONCLUSIVE && !survey->held_back && survey->control.quiet;
-		if (!open || adjusted[i] > survey->alpha || !(effect->theta < 0 ? effect->high < margin : effect->low > -margin))
+		if (!open || adjusted[i] > survey->alpha ||
+		    !(effect->theta < 0 ? effect->high < margin : effect->low > -margin))
 			continue;
 		value->verdict = effect->theta < 0 ? VALUE_FASTER : VALUE_SLOWER;
-		value->evidence = arena_printf(arena,
-		                               "%s in time; the difference is certain (p %.2g, adjusted %.2g by Holm), the interval, "
-		                               "which holds for all values at once, does not yet exclude 0%s",
-		                               effect_words(arena, effect), value->p, value->p_adjusted, value_suffix(arena, value));
+		value->evidence = arena_printf(
+			arena,
+			"%s in time; the difference is certain (p %.2g, adjusted %.2g by Holm), the interval, "
+			"which holds for all values at once, does not yet exclude 0%s",
+			effect_words(arena, effect), value->p, value->p_adjusted, value_suffix(arena, value));
 	}
 }
 
@@ -299,7 +303,8 @@ static void top_find(const struct survey_measurement *measurement, struct survey
 		value->among_fastest = i == survey->top;
 		if (i == survey->top)
 			continue;
-		value->against_top = effect_between(measurement, i, survey->top, false, survey->interval_alpha, scratch, NULL, NULL);
+		value->against_top = effect_between(measurement, i, survey->top, false, survey->interval_alpha, scratch, NULL,
+		                                    NULL);
 		value->among_fastest = stat_decide(value->against_top.low, value->against_top.high, survey_margin(survey)) !=
 		                       DECISION_SLOWER;
 	}
@@ -348,8 +353,8 @@ static const char *fastest_text(struct arena *arena, const struct survey *survey
 		return arena_printf(arena, "among the fastest: %s", values_listed(arena, survey, is_among_fastest));
 	if (!isfinite(least))
 		return NULL; /* the others failed while they were measured */
-	return arena_printf(arena, "fastest: %s, every other takes at least %.1f %% longer", survey->values.at[survey->top].value,
-	                    effect_percent(least));
+	return arena_printf(arena, "fastest: %s, every other takes at least %.1f %% longer",
+	                    survey->values.at[survey->top].value, effect_percent(least));
 }
 
 void judge_survey_text(struct session *session, struct survey *survey)
@@ -360,13 +365,17 @@ void judge_survey_text(struct session *session, struct survey *survey)
 	const struct {
 		const char *what;
 		bool (*belongs)(const struct survey_value *value);
-	} lists[] = {{"wrong results", is_wrong}, {"missing from the build", is_missing}, {"failed", is_failed},
-	             {"inconclusive", is_inconclusive}, {"unavailable", is_unavailable}};
+	} lists[] = {{"wrong results", is_wrong},
+	             {"missing from the build", is_missing},
+	             {"failed", is_failed},
+	             {"inconclusive", is_inconclusive},
+	             {"unavailable", is_unavailable}};
 	if (survey->failure)
 		list_push(arena, &parts, survey->failure);
 	else if (!survey->control.quiet)
-		list_push(arena, &parts, arena_printf(arena, "not judged: %s",
-		                                      survey->control.text ? survey->control.text : "nothing was measured"));
+		list_push(arena, &parts,
+		          arena_printf(arena, "not judged: %s",
+		                       survey->control.text ? survey->control.text : "nothing was measured"));
 	const char *fastest = survey->failure ? NULL : fastest_text(arena, survey);
 	if (fastest)
 		list_push(arena, &parts, fastest);
@@ -431,8 +440,8 @@ void judge_survey(struct session *session, const struct survey_measurement *meas
 	scratch_open(&scratch, measurement);
 	survey->control = control_of(session, measurement, survey, &scratch);
 	if (measurement->stop == STOP_FAILED)
-		survey->failure = arena_printf(&session->arena, "the baseline %s: %s", survey->values.at[survey->baseline].value,
-		                               measurement->failure);
+		survey->failure = arena_printf(&session->arena, "the baseline %s: %s",
+		                               survey->values.at[survey->baseline].value, measurement->failure);
 	for (size_t i = 0; i < survey->values.count; i++) {
 		struct survey_value *value = &survey->values.at[i];
 		value->p = value->p_adjusted = 0;
