@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -506,6 +507,29 @@ static struct bench_transfer bench_transfer_find(struct bench_pool *pool)
 	return transfer;
 }
 
+/* ---- priority ----------------------------------------------------------------------------------------------------- */
+
+/* An iteration or a set-up that takes seconds without a pause would keep its CPU from everybody: it goes on as all others
+ * do. SIGXCPU that comes from a limit of all CPU time ends the program, as always. */
+static void bench_overrun(int number)
+{
+	int saved_errno = errno;
+	if (!bench_priority_leave()) {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	errno = saved_errno;
+}
+
+static void bench_overrun_catch(void)
+{
+	struct sigaction action;
+	memset(&action, 0, sizeof action);
+	action.sa_handler = bench_overrun;
+	action.sa_flags = SA_RESTART;
+	sigaction(SIGXCPU, &action, NULL);
+}
+
 /* ---- modes --------------------------------------------------------------------------------------------------------- */
 
 static void bench_serve(struct assay_bench *bench)
@@ -680,6 +704,7 @@ int main(int argc, char **argv)
 	const char *mode = NULL;
 	uint64_t seed = 1, count = 0;
 	int k;
+	bench_overrun_catch();
 	memset(&bench, 0, sizeof bench);
 	bench.record_fd = -1;
 	bench.label_prefix = "";

@@ -306,6 +306,18 @@ static inline void bench_thread_do(struct bench_worker *worker)
 	}
 }
 
+/* Back from real-time priority, if it has that. The flag is set by assay, and only who is privileged may clear it. Bare
+ * system calls, since not every C library has functions for them. */
+static inline int bench_priority_leave(void)
+{
+	struct sched_param normal;
+	if ((syscall(SYS_sched_getscheduler, 0) & ~SCHED_RESET_ON_FORK) != SCHED_RR)
+		return 0;
+	memset(&normal, 0, sizeof normal);
+	syscall(SYS_sched_setscheduler, 0, SCHED_OTHER | SCHED_RESET_ON_FORK, &normal);
+	return 1;
+}
+
 /* ---- the pool -------------------------------------------------------------------------------------------------------- */
 
 static inline void bench_move(const struct bench_pool *pool, unsigned index)
@@ -349,7 +361,6 @@ static inline struct bench_pool *bench_pool_start(void *state, unsigned count, c
 {
 	struct bench_pool *pool = aligned_alloc(BENCH_APART, sizeof *pool);
 	size_t size = count * sizeof *pool->workers;
-	struct sched_param normal;
 	unsigned i;
 	if (!pthread_create)
 		assay_fail(NULL, "the C library that is linked has no pthread_create: add -pthread to the workload's flags");
@@ -361,8 +372,7 @@ static inline struct bench_pool *bench_pool_start(void *state, unsigned count, c
 		assay_fail(NULL, "out of memory for %u threads", count);
 	memset(pool->workers, 0, size);
 	/* Threads that spin on every CPU above all else that runs would hold up the machine. */
-	memset(&normal, 0, sizeof normal);
-	sched_setscheduler(0, SCHED_OTHER, &normal);
+	bench_priority_leave();
 	pool->state = state;
 	pool->cpus = cpus;
 	pool->count = count;

@@ -22,6 +22,7 @@ enum {
 	POLL_STEP_MS = 100, /* how late an interrupt may be noticed */
 	STDERR_KEPT_BYTES = 64 * 1024,
 	STDOUT_KEPT_BYTES = 64 * 1024 * 1024,
+	START_LIMIT_S = 60, /* from fork to exec, where the request has no limit of its own */
 	CHILD_IN = 3,
 	CHILD_OUT = 4,
 };
@@ -70,26 +71,74 @@ const char *proc_describe(struct arena *arena, const struct proc_request *reques
 	BUG("proc_end %d", (int)result->end);
 }
 
-/* ---- in the child: only async-signal-safe calls from here to exec -------------------------------------------- */
+/* ---- real-time priority: docs/adr/0004 --------------------------------------------------------------------------- */
 
 enum { REALTIME_CHILD = 1, REALTIME_PARENT = 2 };
 
-/* The flag keeps the parent's priority from its children; only who is privileged may clear it, so it stays. */
-static bool parent_policy(int policy, int priority)
+/* CPU time without a pause, after which the kernel takes real-time priority to be a mistake. At the first limit it sends
+ * SIGXCPU, at the second SIGKILL. A sample takes 20 ms, or one iteration; a longer one goes on at normal priority. */
+static const rlim_t REALTIME_US = 5000000, REALTIME_KILL_US = 10000000;
+
+static rlim_t limit_least(rlim_t a, rlim_t b)
+{
+	return a < b ? a : b; /* RLIM_INFINITY is the largest */
+}
+
+/* A smaller limit that somebody has set stays. `kill_us`: of the hard limit, which only who is privileged may raise again. */
+static bool realtime_limit(rlim_t kill_us)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_RTTIME, &limit) != 0)
+		return false;
+	limit.rlim_max = limit_least(limit.rlim_max, kill_us);
+	limit.rlim_cur = limit_least(limit_least(limit.rlim_cur, REALTIME_US), limit.rlim_max);
+	return setrlimit(RLIMIT_RTTIME, &limit) == 0;
+}
+
+/* The flag keeps the priority from whatever the process starts; only who is privileged may clear it, so it stays. */
+static bool realtime_policy(int policy, int priority)
 {
 	struct sched_param param = {.sched_priority = priority};
 	return sched_setscheduler(0, policy | SCHED_RESET_ON_FORK, &param) == 0;
 }
 
+static struct {
+	struct rlimit limit;
+	struct sigaction action;
+} before_realtime;
+
+/* SIGXCPU also comes from a limit of all CPU time (`ulimit -t`), which is not ours to ignore. */
+static void realtime_overrun(int number)
+{
+	int saved_errno = errno;
+	if ((sched_getscheduler(0) & ~SCHED_RESET_ON_FORK) == SCHED_RR) {
+		realtime_policy(SCHED_OTHER, 0);
+	} else {
+		signal(number, SIG_DFL);
+		raise(number);
+	}
+	errno = saved_errno;
+}
+
 bool proc_realtime_enter(void)
 {
-	return parent_policy(SCHED_RR, REALTIME_PARENT);
+	struct sigaction overrun = {.sa_handler = realtime_overrun, .sa_flags = SA_RESTART};
+	if (getrlimit(RLIMIT_RTTIME, &before_realtime.limit) != 0 || sigaction(SIGXCPU, &overrun, &before_realtime.action) != 0)
+		return false;
+	if (realtime_limit(RLIM_INFINITY) && realtime_policy(SCHED_RR, REALTIME_PARENT))
+		return true;
+	proc_realtime_leave();
+	return false;
 }
 
 void proc_realtime_leave(void)
 {
-	parent_policy(SCHED_OTHER, 0);
+	realtime_policy(SCHED_OTHER, 0);
+	setrlimit(RLIMIT_RTTIME, &before_realtime.limit);
+	sigaction(SIGXCPU, &before_realtime.action, NULL);
 }
+
+/* ---- in the child: only async-signal-safe calls from here to exec -------------------------------------------- */
 
 static void child_settle(int cpu, bool realtime, uint64_t memory_bytes, pid_t parent)
 {
@@ -100,18 +149,19 @@ static void child_settle(int cpu, bool realtime, uint64_t memory_bytes, pid_t pa
 	signal(SIGINT, SIG_DFL);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXCPU, SIG_DFL);
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* Never without its limit. Before it moves, or another that has the priority could keep it from its CPU. Not allowed:
+	 * it runs as everything else does. */
+	if (realtime && realtime_limit(REALTIME_KILL_US))
+		realtime_policy(SCHED_RR, REALTIME_CHILD);
 	if (cpu >= 0) {
 		cpu_set_t set;
 		CPU_ZERO(&set);
 		CPU_SET(cpu, &set);
 		sched_setaffinity(0, sizeof set, &set);
-	}
-	if (realtime) {
-		struct sched_param param = {.sched_priority = REALTIME_CHILD};
-		sched_setscheduler(0, SCHED_RR, &param); /* not allowed: it runs as everything else does */
 	}
 	if (memory_bytes) {
 		struct rlimit limit = {memory_bytes, memory_bytes};
@@ -204,7 +254,39 @@ static char **request_env(struct arena *arena, const struct string_list *extra)
 	return env;
 }
 
-/* Forks and execs. ST_OK with *ret_exec_errno != 0: the program could not be started. `ret_stamp` may be NULL. */
+/* Waits until the child has become its program (0) or says why it can't (the errno). */
+static enum status spawn_wait(const struct proc_request *request, int trouble, int *ret_exec_errno, struct err *err)
+{
+	double limit = request->timeout_s > 0 ? request->timeout_s : START_LIMIT_S, deadline = proc_now() + limit;
+	*ret_exec_errno = 0;
+	for (;;) {
+		double left = deadline - proc_now();
+		if (request->interrupted && *request->interrupted)
+			return err_set(err, ST_INTERRUPTED, "interrupted");
+		if (left <= 0)
+			return err_set(err, ST_TIMEOUT, "%s: its process was not started within %.3g s", request->argv.at[0], limit);
+		struct pollfd polled = {.fd = trouble, .events = POLLIN};
+		if (poll(&polled, 1, left * 1000 < POLL_STEP_MS ? (int)(left * 1000) + 1 : POLL_STEP_MS) <= 0)
+			continue;
+		int code = 0;
+		ssize_t size = read(trouble, &code, sizeof code);
+		if (size < 0 && errno == EINTR)
+			continue;
+		*ret_exec_errno = size == (ssize_t)sizeof code ? code : 0;
+		return ST_OK;
+	}
+}
+
+static void child_kill(pid_t pid)
+{
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Forks and execs. ST_OK with *ret_exec_errno != 0: the program could not be started. `ret_stamp` may be NULL. ST_TIMEOUT,
+ * ST_INTERRUPTED: before it was; nothing is left of it. */
 static enum status spawn(const struct proc_request *request, struct child_fds fds, pid_t *ret_pid, int *ret_exec_errno,
                          struct exec_stamp *ret_stamp, struct err *err)
 {
@@ -238,19 +320,17 @@ static enum status spawn(const struct proc_request *request, struct child_fds fd
 		return err_errno(err, fork_errno, "can't start a process for %s", request->argv.at[0]);
 	}
 	setpgid(pid, pid);
-	int code = 0;
-	ssize_t size;
-	do
-		size = read(trouble[0], &code, sizeof code);
-	while (size < 0 && errno == EINTR);
+	enum status status = spawn_wait(request, trouble[0], ret_exec_errno, err);
 	close(trouble[0]);
 	if (stamp) {
 		*ret_stamp = *stamp;
 		munmap(stamp, sizeof *stamp);
 	}
-	*ret_exec_errno = size == (ssize_t)sizeof code ? code : 0;
-	*ret_pid = pid;
-	return ST_OK;
+	if (status == ST_OK)
+		*ret_pid = pid;
+	else
+		child_kill(pid);
+	return status;
 }
 
 /* ---- runs to the end ------------------------------------------------------------------------------------------ */
@@ -358,9 +438,18 @@ static enum status job_start(struct arena *arena, struct job *job, struct err *e
 	struct child_fds fds = {in, out >= 0 ? out : out_pipe[1], err_pipe[1], -1, -1, -1};
 	int exec_errno = 0;
 	job->started = proc_now();
-	status = spawn(request, fds, &job->pid, &exec_errno, &job->stamp, err);
-	if (status != ST_OK)
+	struct err trouble = ERR_INIT;
+	status = spawn(request, fds, &job->pid, &exec_errno, &job->stamp, &trouble);
+	if (status == ST_TIMEOUT || status == ST_INTERRUPTED) {
+		*job->result = (struct proc_result){.end = status == ST_TIMEOUT ? PROC_TIMED_OUT : PROC_INTERRUPTED, .code = SIGKILL,
+		                                    .out = "", .err = ""};
+		status = ST_OK;
 		goto done;
+	}
+	if (status != ST_OK) {
+		status = err_set(err, status, "%s", trouble.text);
+		goto done;
+	}
 	if (exec_errno) {
 		waitpid(job->pid, NULL, 0);
 		*job->result = (struct proc_result){.end = PROC_NOT_FOUND, .code = exec_errno, .out = "", .err = ""};

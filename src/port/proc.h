@@ -19,11 +19,12 @@ struct proc_request {
 	const char *directory;    /* NULL: the parent's */
 	const char *stdin_path;   /* NULL: /dev/null */
 	const char *stdout_path;  /* a file that is written; NULL: kept in memory */
-	double timeout_s;         /* 0: none */
+	double timeout_s;         /* 0: none, once it has been started */
 	uint64_t memory_bytes;    /* address space; 0: unlimited */
 	size_t stdout_kept_bytes; /* of its beginning; 0: 64 MiB */
 	int cpu;                  /* pinned to it; -1: not */
-	bool realtime;            /* SCHED_RR where that is allowed, so that neighbours don't run in between; else as always */
+	bool realtime;            /* SCHED_RR where that is allowed, so that neighbours don't run in between; else as always.
+	                           * It ends with SIGXCPU after 5 s of CPU time without a pause, SIGKILL after 10 */
 	const volatile sig_atomic_t *interrupted; /* or NULL; non-zero: killed */
 };
 
@@ -63,6 +64,7 @@ struct proc_child {
 	int wait_status; /* with `ended` */
 };
 
+/* ST_TIMEOUT: not started within timeout_s, or a minute where that is 0. */
 MUST_CHECK enum status proc_start(const struct proc_request *request, struct proc_child *ret_child, struct err *err);
 /* As proc_start(), but the child is a fork that calls `main_fn(context, 3, 4)` and exits with what it returns. */
 MUST_CHECK enum status proc_fork(int (*main_fn)(void *context, int in, int out), void *context, uint64_t memory_bytes,
@@ -80,7 +82,8 @@ const char *proc_child_said(struct arena *arena, struct proc_child *child, size_
 void proc_child_end(struct proc_child *child);
 
 /* Raises this process above the children that are started with `realtime`, so that it can always stop them; false: not
- * allowed. Undone by proc_realtime_leave(). */
+ * allowed. Undone by proc_realtime_leave(), and by the kernel's limit for who takes 5 s of CPU time without a pause. Only
+ * where a CPU is left for it beside theirs: what waits above them on the same one can wait for ever. */
 bool proc_realtime_enter(void);
 void proc_realtime_leave(void);
 

@@ -3,6 +3,7 @@
 #include "model/sample.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,10 +48,14 @@ static enum status reply_receive(struct proc_child *child, uint32_t kind, double
 enum status workload_start(const struct proc_request *request, double timeout_s, struct proc_child *ret_child,
                            struct bench_reply *ret_ready, struct err *err)
 {
-	enum status status = proc_start(request, ret_child, err);
+	struct proc_request limited = *request;
+	double started = proc_now();
+	limited.timeout_s = timeout_s;
+	enum status status = proc_start(&limited, ret_child, err);
 	if (status != ST_OK)
 		return status;
-	return reply_receive(ret_child, BENCH_READY, timeout_s, request->interrupted, ret_ready, err);
+	double left = timeout_s > 0 ? fmax(timeout_s - (proc_now() - started), 0.001) : 0;
+	return reply_receive(ret_child, BENCH_READY, left, request->interrupted, ret_ready, err);
 }
 
 enum status workload_sample(struct proc_child *child, uint64_t prime, uint64_t iterations, double timeout_s,

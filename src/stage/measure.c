@@ -581,7 +581,8 @@ static enum status engine_run(struct engine *engine)
 	struct host_affinity affinity;
 	struct host_disturbance disturbance = host_disturbance_read();
 	host_cpu_leave(measurement->plan.cpu, &affinity);
-	engine->realtime = measurement->plan.cpu >= 0 && proc_realtime_enter();
+	/* Only above a CPU that is left for everything else, this process included. */
+	engine->realtime = affinity.moved && proc_realtime_enter();
 	while (!engine->done)
 		engine_block(engine);
 	if (engine->realtime)

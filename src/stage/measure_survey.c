@@ -75,6 +75,7 @@ struct engine {
 	double started, deadline, ticked, margin;
 	double start_s, starts_wall_s, rounds_wall_s;
 	uint32_t rounds_per_block;
+	bool realtime; /* measured processes may be */
 	bool calibrated, sink_failed, done, block_over;
 	struct err *err;
 };
@@ -164,7 +165,7 @@ static bool runner_start(struct engine *engine, struct runner *runner, const cha
 	struct proc_request request =
 	    workload_request(&engine->block_arena, program, runner->params, session->run.seed, "--serve", NULL);
 	request.cpu = measurement->plan.cpu >= 0 ? measurement->plan.cpu : -1;
-	request.realtime = measurement->plan.cpu >= 0;
+	request.realtime = engine->realtime;
 	request.interrupted = session->interrupted;
 	list_push(&engine->block_arena, &request.env, runner->padding);
 	double expected = runner->start_s, started = proc_now();
@@ -567,10 +568,11 @@ static enum status engine_run(struct engine *engine)
 	struct survey_measurement *measurement = engine->measurement;
 	struct host_affinity affinity;
 	host_cpu_leave(measurement->plan.cpu, &affinity);
-	bool realtime = measurement->plan.cpu >= 0 && proc_realtime_enter();
+	/* Only above a CPU that is left for everything else, this process included. */
+	engine->realtime = affinity.moved && proc_realtime_enter();
 	while (!engine->done)
 		engine_block(engine);
-	if (realtime)
+	if (engine->realtime)
 		proc_realtime_leave();
 	host_cpu_return(&affinity);
 	measurement->elapsed_s = proc_now() - engine->started;

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <math.h>
@@ -951,6 +952,40 @@ static void missing_valgrind_is_a_reason(void **state)
 	assert_true(counters.at[0].baseline == 0);
 }
 
+/* ---- real-time priority ------------------------------------------------------------------------------------------------ */
+
+/* An iteration that takes longer than the kernel lets anybody spin above all others is no failure: it goes on below. */
+static void a_long_sample_loses_its_priority_only(void **state)
+{
+	struct session *session = *state;
+	struct rlimit before, low;
+	struct proc_child child;
+	struct bench_reply reply;
+	struct err err = ERR_INIT;
+	if (!proc_realtime_enter()) {
+		printf("skip: a_long_sample_loses_its_priority_only: real-time priority is not allowed here\n");
+		return;
+	}
+	proc_realtime_leave();
+	struct proc_request request = workload_request(&session->arena, program("baseline", "GOOD").program, NULL, 1, "--serve", NULL);
+	request.realtime = true;
+	assert_int_equal(getrlimit(RLIMIT_RTTIME, &before), 0);
+	low = (struct rlimit){100000, before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_RTTIME, &low), 0);
+	enum status status = workload_start(&request, 30, &child, &reply, &err);
+	assert_int_equal(setrlimit(RLIMIT_RTTIME, &before), 0);
+	assert_int_equal(status, ST_OK);
+	assert_int_equal(sched_getscheduler(child.pid) & ~SCHED_RESET_ON_FORK, SCHED_RR);
+	/* As many iterations as take longer than that, on a machine of any speed. */
+	uint64_t n = 1000;
+	do
+		assert_int_equal(workload_sample(&child, 0, n *= 2, 60, &interrupted, &reply, &err), ST_OK);
+	while (reply.ns < 500000000u);
+	assert_int_equal(sched_getscheduler(child.pid) & ~SCHED_RESET_ON_FORK, SCHED_OTHER);
+	workload_quit(&child);
+	proc_child_end(&child);
+}
+
 /* ---- host ------------------------------------------------------------------------------------------------------------ */
 
 static void host_is_described(void **state)
@@ -1000,6 +1035,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(budget_ends_it, setup, teardown),
 	    cmocka_unit_test_setup_teardown(instructions_are_counted, setup, teardown),
 	    cmocka_unit_test_setup_teardown(missing_valgrind_is_a_reason, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_long_sample_loses_its_priority_only, setup, teardown),
 	    cmocka_unit_test_setup_teardown(host_is_described, setup, teardown),
 	};
 	return cmocka_run_group_tests_name("measure", tests, group_setup, group_teardown);
