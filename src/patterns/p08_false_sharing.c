@@ -700,7 +700,6 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 
 #if 0 /* assay example: costs */
 #include <assay/bench.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { WORKERS = 2, ITEMS = 1 << 14 };
@@ -710,48 +709,28 @@ struct slot {
 };
 static struct slot slots[WORKERS]; // finds
 
-struct worker {
-	const uint8_t *items;
-	uint64_t iterations;
-	size_t worker;
-};
-
-static void *work(void *context)
+static void run_thread(void *state, const struct assay_thread *thread, uint64_t iterations)
 {
-	const struct worker *w = context;
-	for (uint64_t i = 0; i < w->iterations; i++) {
+	const uint8_t *items = state;
+	size_t worker = thread->index;
+	for (uint64_t i = 0; i < iterations; i++) {
 		for (size_t k = 0; k < ITEMS; k++) {
-			if (w->items[k] & 1)
-				slots[w->worker].odd++;
+			if (items[k] & 1)
+				slots[worker].odd++;
 			else
-				slots[w->worker].even++;
+				slots[worker].even++;
 			assay_keep(slots);
 		}
 	}
-	return NULL;
 }
 
 static void *setup(struct assay_bench *b)
 {
 	uint8_t *items = malloc(ITEMS);
 	assay_fill_random(b, items, ITEMS);
-	assay_bytes_per_iteration(b, ITEMS);
+	assay_bytes_per_iteration(b, WORKERS * ITEMS);
+	assay_threads(b, WORKERS);
 	return items;
-}
-
-static void run(void *state, uint64_t iterations)
-{
-	pthread_t threads[WORKERS];
-	struct worker workers[WORKERS];
-	for (size_t i = 0; i < WORKERS; i++) {
-		slots[i].odd = slots[i].even = 0;
-		workers[i] = (struct worker){state, iterations, i};
-		if (i > 0 && pthread_create(&threads[i], NULL, work, &workers[i]) != 0)
-			abort();
-	}
-	work(&workers[0]);
-	for (size_t i = 1; i < WORKERS; i++)
-		pthread_join(threads[i], NULL);
 }
 
 static void output(void *state, struct assay_bench *b)
@@ -765,16 +744,17 @@ static void output(void *state, struct assay_bench *b)
 
 static void edges(void *state, struct assay_bench *b)
 {
-	run(state, 0);
+	const struct assay_thread first = {0, WORKERS};
+	run_thread(state, &first, 0);
 	output(state, b);
 }
 
-const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+const struct assay_workload assay_workload = {
+    .setup = setup, .run_thread = run_thread, .output = output, .edges = edges};
 #endif
 
 #if 0 /* assay example: costs fixed */
 #include <assay/bench.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { WORKERS = 2, ITEMS = 1 << 14 };
@@ -785,48 +765,28 @@ struct slot {
 _Static_assert(sizeof(struct slot) % 64 == 0, "each element has its cache lines to itself");
 static struct slot slots[WORKERS]; // finds
 
-struct worker {
-	const uint8_t *items;
-	uint64_t iterations;
-	size_t worker;
-};
-
-static void *work(void *context)
+static void run_thread(void *state, const struct assay_thread *thread, uint64_t iterations)
 {
-	const struct worker *w = context;
-	for (uint64_t i = 0; i < w->iterations; i++) {
+	const uint8_t *items = state;
+	size_t worker = thread->index;
+	for (uint64_t i = 0; i < iterations; i++) {
 		for (size_t k = 0; k < ITEMS; k++) {
-			if (w->items[k] & 1)
-				slots[w->worker].odd++;
+			if (items[k] & 1)
+				slots[worker].odd++;
 			else
-				slots[w->worker].even++;
+				slots[worker].even++;
 			assay_keep(slots);
 		}
 	}
-	return NULL;
 }
 
 static void *setup(struct assay_bench *b)
 {
 	uint8_t *items = malloc(ITEMS);
 	assay_fill_random(b, items, ITEMS);
-	assay_bytes_per_iteration(b, ITEMS);
+	assay_bytes_per_iteration(b, WORKERS * ITEMS);
+	assay_threads(b, WORKERS);
 	return items;
-}
-
-static void run(void *state, uint64_t iterations)
-{
-	pthread_t threads[WORKERS];
-	struct worker workers[WORKERS];
-	for (size_t i = 0; i < WORKERS; i++) {
-		slots[i].odd = slots[i].even = 0;
-		workers[i] = (struct worker){state, iterations, i};
-		if (i > 0 && pthread_create(&threads[i], NULL, work, &workers[i]) != 0)
-			abort();
-	}
-	work(&workers[0]);
-	for (size_t i = 1; i < WORKERS; i++)
-		pthread_join(threads[i], NULL);
 }
 
 static void output(void *state, struct assay_bench *b)
@@ -840,16 +800,17 @@ static void output(void *state, struct assay_bench *b)
 
 static void edges(void *state, struct assay_bench *b)
 {
-	run(state, 0);
+	const struct assay_thread first = {0, WORKERS};
+	run_thread(state, &first, 0);
 	output(state, b);
 }
 
-const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+const struct assay_workload assay_workload = {
+    .setup = setup, .run_thread = run_thread, .output = output, .edges = edges};
 #endif
 
 #if 0 /* assay example: harmless */
 #include <assay/bench.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 enum { WORKERS = 2, ITEMS = 1 << 14 };
@@ -859,51 +820,31 @@ struct slot {
 };
 static struct slot slots[WORKERS];
 
-struct worker {
-	const uint8_t *items;
-	uint64_t iterations;
-	size_t worker;
-};
-
-static void *work(void *context)
+static void run_thread(void *state, const struct assay_thread *thread, uint64_t iterations)
 {
-	const struct worker *w = context;
+	const uint8_t *items = state;
+	size_t worker = thread->index;
 	struct slot sum = {0, 0};
-	for (uint64_t i = 0; i < w->iterations; i++) {
+	for (uint64_t i = 0; i < iterations; i++) {
 		for (size_t k = 0; k < ITEMS; k++) {
-			if (w->items[k] & 1)
+			if (items[k] & 1)
 				sum.odd++;
 			else
 				sum.even++;
 			assay_keep(&sum);
 		}
 	}
-	slots[w->worker].odd += sum.odd; /* once for each thread */
-	slots[w->worker].even += sum.even;
-	return NULL;
+	slots[worker].odd += sum.odd; /* once for each thread */
+	slots[worker].even += sum.even;
 }
 
 static void *setup(struct assay_bench *b)
 {
 	uint8_t *items = malloc(ITEMS);
 	assay_fill_random(b, items, ITEMS);
-	assay_bytes_per_iteration(b, ITEMS);
+	assay_bytes_per_iteration(b, WORKERS * ITEMS);
+	assay_threads(b, WORKERS);
 	return items;
-}
-
-static void run(void *state, uint64_t iterations)
-{
-	pthread_t threads[WORKERS];
-	struct worker workers[WORKERS];
-	for (size_t i = 0; i < WORKERS; i++) {
-		slots[i].odd = slots[i].even = 0;
-		workers[i] = (struct worker){state, iterations, i};
-		if (i > 0 && pthread_create(&threads[i], NULL, work, &workers[i]) != 0)
-			abort();
-	}
-	work(&workers[0]);
-	for (size_t i = 1; i < WORKERS; i++)
-		pthread_join(threads[i], NULL);
 }
 
 static void output(void *state, struct assay_bench *b)
@@ -917,11 +858,13 @@ static void output(void *state, struct assay_bench *b)
 
 static void edges(void *state, struct assay_bench *b)
 {
-	run(state, 0);
+	const struct assay_thread first = {0, WORKERS};
+	run_thread(state, &first, 0);
 	output(state, b);
 }
 
-const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+const struct assay_workload assay_workload = {
+    .setup = setup, .run_thread = run_thread, .output = output, .edges = edges};
 #endif
 
 #if 0 /* assay example: also the two sides of a queue */

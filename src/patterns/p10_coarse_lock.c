@@ -345,7 +345,7 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 1024, KEYS = 4096, WORKERS_MAX = 8 };
+enum { BUCKETS = 1024, KEYS = 4096 };
 
 struct entry {
 	struct entry *next;
@@ -396,24 +396,24 @@ static uint64_t table_get(uint64_t key)
 
 struct state {
 	struct entry *entries;
-	uint64_t workers, iterations;
+	uint64_t iterations; /* so far, of each thread */
+	unsigned threads;
 };
 
-static void *work(void *context)
+static void run_thread(void *state, const struct assay_thread *thread, uint64_t iterations)
 {
-	struct state *s = context;
-	for (uint64_t i = 0; i < s->iterations; i++)
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++)
 		for (uint64_t key = 0; key < KEYS; key++)
 			table_count(key);
-	return NULL;
+	if (thread->index == 0)
+		s->iterations += iterations;
 }
 
 static void *setup(struct assay_bench *b)
 {
 	struct state *s = calloc(1, sizeof *s);
-	s->workers = assay_param_u64(b, "threads", 2);
-	if (s->workers < 1 || s->workers > WORKERS_MAX)
-		assay_fail(b, "threads must be from 1 to 8");
+	s->threads = assay_threads(b, 2);
 	s->entries = calloc(KEYS, sizeof *s->entries);
 	for (uint64_t key = 0; key < KEYS; key++) {
 		s->entries[key].key = key;
@@ -422,27 +422,12 @@ static void *setup(struct assay_bench *b)
 	return s;
 }
 
-static void run(void *state, uint64_t iterations)
-{
-	struct state *s = state;
-	pthread_t threads[WORKERS_MAX];
-	s->iterations = iterations;
-	for (uint64_t key = 0; key < KEYS; key++)
-		s->entries[key].count = 0;
-	for (uint64_t i = 1; i < s->workers; i++)
-		if (pthread_create(&threads[i], NULL, work, s) != 0)
-			abort();
-	work(s);
-	for (uint64_t i = 1; i < s->workers; i++)
-		pthread_join(threads[i], NULL);
-}
-
 static void output(void *state, struct assay_bench *b)
 {
 	struct state *s = state;
 	uint64_t wrong = 0;
 	for (uint64_t key = 0; key < KEYS; key++)
-		wrong += table_get(key) != s->iterations * s->workers;
+		wrong += table_get(key) != s->iterations * s->threads;
 	assay_output(b, "counts that are wrong", &wrong, sizeof wrong);
 }
 
@@ -453,7 +438,8 @@ static void edges(void *state, struct assay_bench *b)
 	assay_output(b, "of keys that are not there", &none, sizeof none);
 }
 
-const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+const struct assay_workload assay_workload = {
+    .setup = setup, .run_thread = run_thread, .output = output, .edges = edges};
 #endif
 
 #if 0 /* assay example: harmless */
@@ -462,7 +448,7 @@ const struct assay_workload assay_workload = {.setup = setup, .run = run, .outpu
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 1024, KEYS = 4096, WORKERS_MAX = 8 };
+enum { BUCKETS = 1024, KEYS = 4096 };
 
 struct entry {
 	struct entry *next;
@@ -514,24 +500,24 @@ static uint64_t table_get(uint64_t key)
 
 struct state {
 	struct entry *entries;
-	uint64_t workers, iterations;
+	uint64_t iterations; /* so far, of each thread */
+	unsigned threads;
 };
 
-static void *work(void *context)
+static void run_thread(void *state, const struct assay_thread *thread, uint64_t iterations)
 {
-	struct state *s = context;
-	for (uint64_t i = 0; i < s->iterations; i++)
+	struct state *s = state;
+	for (uint64_t i = 0; i < iterations; i++)
 		for (uint64_t key = 0; key < KEYS; key++)
 			table_count(key);
-	return NULL;
+	if (thread->index == 0)
+		s->iterations += iterations;
 }
 
 static void *setup(struct assay_bench *b)
 {
 	struct state *s = calloc(1, sizeof *s);
-	s->workers = assay_param_u64(b, "threads", 1);
-	if (s->workers < 1 || s->workers > WORKERS_MAX)
-		assay_fail(b, "threads must be from 1 to 8");
+	s->threads = assay_threads(b, 1);
 	s->entries = calloc(KEYS, sizeof *s->entries);
 	for (uint64_t key = 0; key < KEYS; key++) {
 		s->entries[key].key = key;
@@ -540,27 +526,12 @@ static void *setup(struct assay_bench *b)
 	return s;
 }
 
-static void run(void *state, uint64_t iterations)
-{
-	struct state *s = state;
-	pthread_t threads[WORKERS_MAX];
-	s->iterations = iterations;
-	for (uint64_t key = 0; key < KEYS; key++)
-		s->entries[key].count = 0;
-	for (uint64_t i = 1; i < s->workers; i++)
-		if (pthread_create(&threads[i], NULL, work, s) != 0)
-			abort();
-	work(s);
-	for (uint64_t i = 1; i < s->workers; i++)
-		pthread_join(threads[i], NULL);
-}
-
 static void output(void *state, struct assay_bench *b)
 {
 	struct state *s = state;
 	uint64_t wrong = 0;
 	for (uint64_t key = 0; key < KEYS; key++)
-		wrong += table_get(key) != s->iterations * s->workers;
+		wrong += table_get(key) != s->iterations * s->threads;
 	assay_output(b, "counts that are wrong", &wrong, sizeof wrong);
 }
 
@@ -571,7 +542,8 @@ static void edges(void *state, struct assay_bench *b)
 	assay_output(b, "of keys that are not there", &none, sizeof none);
 }
 
-const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output, .edges = edges};
+const struct assay_workload assay_workload = {
+    .setup = setup, .run_thread = run_thread, .output = output, .edges = edges};
 #endif
 
 #if 0 /* assay example: also a table in a record, behind its own lock */

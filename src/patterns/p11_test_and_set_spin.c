@@ -287,20 +287,14 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 }
 
 #if 0 /* assay example: costs */
-// flags: -O2 -D_GNU_SOURCE
 #include <assay/bench.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 
-/* Two threads on a short section. They only meet where the machine has two CPUs to give: the helper leaves the CPU that
- * the first thread is pinned to. What comes out is how many updates were lost, so it is the same whoever goes first. */
+/* Two threads on a short section. What comes out is how many updates were lost, so it is the same whoever goes first. */
 struct shared {
 	unsigned lock;
 	uint64_t total, issued;
-	uint64_t order, done; /* how much the helper has been told to do, and has done */
-	int stop;
-	pthread_t helper;
+	unsigned threads;
 };
 
 static __attribute__((noinline)) void lock_take(unsigned *lock)
@@ -314,51 +308,23 @@ static void lock_release(unsigned *lock)
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }
 
-static void add(struct shared *shared, uint64_t count)
-{
-	for (uint64_t i = 0; i < count; i++) {
-		lock_take(&shared->lock);
-		shared->total++;
-		lock_release(&shared->lock);
-	}
-}
-
-static void *help(void *state)
-{
-	struct shared *shared = state;
-	cpu_set_t all;
-	CPU_ZERO(&all);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		CPU_SET(cpu, &all);
-	pthread_setaffinity_np(pthread_self(), sizeof all, &all);
-	uint64_t done = 0;
-	while (!__atomic_load_n(&shared->stop, __ATOMIC_ACQUIRE)) {
-		uint64_t order = __atomic_load_n(&shared->order, __ATOMIC_ACQUIRE);
-		if (order == done)
-			sched_yield();
-		add(shared, order - done);
-		done = order;
-		__atomic_store_n(&shared->done, done, __ATOMIC_RELEASE);
-	}
-	return NULL;
-}
-
 static void *setup(struct assay_bench *b)
 {
 	struct shared *shared = calloc(1, sizeof *shared);
-	if (!shared || pthread_create(&shared->helper, NULL, help, shared))
-		assay_fail(b, "no second thread can be made");
+	shared->threads = assay_threads(b, 2);
 	return shared;
 }
 
-static void run(void *state, uint64_t iterations)
+static void run_thread(void *state, const struct assay_thread *thread, uint64_t iterations)
 {
 	struct shared *shared = state;
-	shared->issued += 2 * iterations;
-	__atomic_store_n(&shared->order, shared->order + iterations, __ATOMIC_RELEASE);
-	add(shared, iterations);
-	while (__atomic_load_n(&shared->done, __ATOMIC_ACQUIRE) != shared->order)
-		sched_yield();
+	for (uint64_t i = 0; i < iterations; i++) {
+		lock_take(&shared->lock);
+		shared->total++;
+		if (thread->index == 0)
+			shared->issued += thread->count;
+		lock_release(&shared->lock);
+	}
 }
 
 static void output(void *state, struct assay_bench *b)
@@ -371,39 +337,25 @@ static void output(void *state, struct assay_bench *b)
 static void edges(void *state, struct assay_bench *b)
 {
 	struct shared *shared = state;
-	run(shared, 0);
-	run(shared, 20000);
+	for (unsigned i = 0; i < shared->threads; i++)
+		run_thread(shared, &(struct assay_thread){i, shared->threads}, 20000);
 	output(shared, b);
 	assay_output(b, "lock at rest", &shared->lock, sizeof shared->lock);
 }
 
-static void teardown(void *state)
-{
-	struct shared *shared = state;
-	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELEASE);
-	pthread_join(shared->helper, NULL);
-	free(shared);
-}
-
 const struct assay_workload assay_workload = {
-    .setup = setup, .run = run, .output = output, .edges = edges, .teardown = teardown};
+    .setup = setup, .run_thread = run_thread, .output = output, .edges = edges, .teardown = free};
 #endif
 
 #if 0 /* assay example: costs fixed */
-// flags: -O2 -D_GNU_SOURCE
 #include <assay/bench.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 
-/* Two threads on a short section. They only meet where the machine has two CPUs to give: the helper leaves the CPU that
- * the first thread is pinned to. What comes out is how many updates were lost, so it is the same whoever goes first. */
+/* Two threads on a short section. What comes out is how many updates were lost, so it is the same whoever goes first. */
 struct shared {
 	unsigned lock;
 	uint64_t total, issued;
-	uint64_t order, done; /* how much the helper has been told to do, and has done */
-	int stop;
-	pthread_t helper;
+	unsigned threads;
 };
 
 static __attribute__((noinline)) void lock_take(unsigned *lock)
@@ -422,51 +374,23 @@ static void lock_release(unsigned *lock)
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 }
 
-static void add(struct shared *shared, uint64_t count)
-{
-	for (uint64_t i = 0; i < count; i++) {
-		lock_take(&shared->lock);
-		shared->total++;
-		lock_release(&shared->lock);
-	}
-}
-
-static void *help(void *state)
-{
-	struct shared *shared = state;
-	cpu_set_t all;
-	CPU_ZERO(&all);
-	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		CPU_SET(cpu, &all);
-	pthread_setaffinity_np(pthread_self(), sizeof all, &all);
-	uint64_t done = 0;
-	while (!__atomic_load_n(&shared->stop, __ATOMIC_ACQUIRE)) {
-		uint64_t order = __atomic_load_n(&shared->order, __ATOMIC_ACQUIRE);
-		if (order == done)
-			sched_yield();
-		add(shared, order - done);
-		done = order;
-		__atomic_store_n(&shared->done, done, __ATOMIC_RELEASE);
-	}
-	return NULL;
-}
-
 static void *setup(struct assay_bench *b)
 {
 	struct shared *shared = calloc(1, sizeof *shared);
-	if (!shared || pthread_create(&shared->helper, NULL, help, shared))
-		assay_fail(b, "no second thread can be made");
+	shared->threads = assay_threads(b, 2);
 	return shared;
 }
 
-static void run(void *state, uint64_t iterations)
+static void run_thread(void *state, const struct assay_thread *thread, uint64_t iterations)
 {
 	struct shared *shared = state;
-	shared->issued += 2 * iterations;
-	__atomic_store_n(&shared->order, shared->order + iterations, __ATOMIC_RELEASE);
-	add(shared, iterations);
-	while (__atomic_load_n(&shared->done, __ATOMIC_ACQUIRE) != shared->order)
-		sched_yield();
+	for (uint64_t i = 0; i < iterations; i++) {
+		lock_take(&shared->lock);
+		shared->total++;
+		if (thread->index == 0)
+			shared->issued += thread->count;
+		lock_release(&shared->lock);
+	}
 }
 
 static void output(void *state, struct assay_bench *b)
@@ -479,22 +403,14 @@ static void output(void *state, struct assay_bench *b)
 static void edges(void *state, struct assay_bench *b)
 {
 	struct shared *shared = state;
-	run(shared, 0);
-	run(shared, 20000);
+	for (unsigned i = 0; i < shared->threads; i++)
+		run_thread(shared, &(struct assay_thread){i, shared->threads}, 20000);
 	output(shared, b);
 	assay_output(b, "lock at rest", &shared->lock, sizeof shared->lock);
 }
 
-static void teardown(void *state)
-{
-	struct shared *shared = state;
-	__atomic_store_n(&shared->stop, 1, __ATOMIC_RELEASE);
-	pthread_join(shared->helper, NULL);
-	free(shared);
-}
-
 const struct assay_workload assay_workload = {
-    .setup = setup, .run = run, .output = output, .edges = edges, .teardown = teardown};
+    .setup = setup, .run_thread = run_thread, .output = output, .edges = edges, .teardown = free};
 #endif
 
 #if 0 /* assay example: harmless */
