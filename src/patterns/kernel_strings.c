@@ -90,6 +90,9 @@ static bool is_constant_step(struct ast_node *site, struct ast_node *path)
 static enum move moves(const struct loop *loop, struct ast_node *path)
 {
 	enum move move = MOVES_NOT;
+	struct ast_node *root = pointer_root(path);
+	if (root && root->kind == AST_REF && loop_declares(loop, root->decl))
+		return MOVES_ELSEWHERE; /* a string of its own in each iteration */
 	for (size_t i = 0; i < loop->writes.count; i++) {
 		struct ast_node *site = loop->write_sites.at[i];
 		if (!path_equal(loop->writes.at[i], path))

@@ -342,6 +342,22 @@ size_t longest(char **names, const char *list)
 }
 #endif
 
+#if 0 /* assay example: lookalike an option of its own each time */
+#include <string.h>
+int verbose(int argc, char **argv)
+{
+	int found = 0;
+	for (int i = 1; i < argc; i++) {
+		const char *option = argv[i];
+		if (option[0] == '-' && option[1] == '-')
+			option++;
+		size_t length = strlen(option);
+		found += length >= 2 && strncmp(option, "-verbose", length) == 0;
+	}
+	return found;
+}
+#endif
+
 #if 0 /* assay example: lookalike another line each time */
 #include <stdio.h>
 #include <string.h>
