@@ -2,7 +2,8 @@
  *
  *     precision_tally --results JUDGED.tsv | --sample JUDGED.tsv | --truth TRUTH.tsv  (PROJECT TREE RUN.json)…
  *
- * For each project its name, its tree, and the document of `assay audit --to-rung code` with both build configurations.
+ * For each project its name, its tree, and the document of `assay audit --to-rung code`; once more for a document of the
+ * same tree with another build configuration, whose trials are added.
  * --results prints RESULTS.md's tables. --sample prints up to 20 findings of each pattern, drawn with a fixed seed, with
  * the source around them and the judgement that JUDGED.tsv has for them: lines of project, finding's id, yes or no, and
  * why. --truth looks whether what is known of the first project is found: lines of pattern, what is expected there (finding,
@@ -497,6 +498,12 @@ static bool truths_print(const struct project_runs *project, char *truths)
 	return as_expected;
 }
 
+static void trials_add(struct arena *arena, struct run *run, const struct run *more)
+{
+	for (size_t i = 0; i < more->trials.count; i++)
+		list_push(arena, &run->trials, more->trials.at[i]);
+}
+
 int main(int argc, char **argv)
 {
 	setlocale(LC_ALL, "C");
@@ -514,15 +521,19 @@ int main(int argc, char **argv)
 	arena_init(&arena);
 	static struct project_runs projects[PROJECTS_MAX];
 	size_t count = 0;
-	for (int i = first; i < argc; i += 3, count++) {
-		projects[count] = (struct project_runs){.name = argv[i], .tree = argv[i + 1]};
+	for (int i = first; i < argc; i += 3) {
+		struct project_runs read = {.name = argv[i], .tree = argv[i + 1]};
 		char *text = file_read(argv[i + 2], &size);
 		struct err err = ERR_INIT;
-		if (json_run_read(&arena, text, size, &projects[count].run, &err) != ST_OK) {
+		if (json_run_read(&arena, text, size, &read.run, &err) != ST_OK) {
 			fprintf(stderr, "%s: %s\n", argv[i + 2], err.text);
 			return 1;
 		}
 		free(text);
+		if (count > 0 && strcmp(projects[count - 1].name, read.name) == 0)
+			trials_add(&arena, &projects[count - 1].run, &read.run);
+		else
+			projects[count++] = read;
 	}
 	if (truth)
 		return truths_print(&projects[0], table) ? 0 : 3;
