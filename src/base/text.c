@@ -1,5 +1,6 @@
 #include "base/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 bool text_starts(const char *text, const char *prefix)
@@ -229,4 +230,36 @@ const char *utf8_clean(struct arena *arena, const char *text)
 	}
 	clean[used] = '\0';
 	return clean;
+}
+
+bool decimal_parse(const char *text, double *ret_value, const char **ret_rest)
+{
+	size_t size = strspn(text, "0123456789.");
+	char number[32];
+	if (size == 0 || size >= sizeof number || (size == 1 && text[0] == '.'))
+		return false;
+	memcpy(number, text, size);
+	number[size] = '\0';
+	char *end = NULL;
+	*ret_value = strtod(number, &end);
+	*ret_rest = text + size;
+	return *end == '\0';
+}
+
+bool duration_parse(const char *text, double *ret_seconds)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+	double value;
+	const char *rest;
+	if (!decimal_parse(text, &value, &rest))
+		return false;
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (strcmp(rest, units[i].name) == 0) {
+			*ret_seconds = value * units[i].seconds;
+			return true;
+		}
+	return false;
 }

@@ -37,4 +37,9 @@ const char *utf8_clean(struct arena *arena, const char *text);
 unsigned long long text_hash(const void *data, size_t size, unsigned long long seed);
 #define TEXT_HASH_SEED 14695981039346656037ull
 
+/* A plain decimal number without sign and exponent, at the beginning of `text`; `ret_rest` is what follows it. */
+bool decimal_parse(const char *text, double *ret_value, const char **ret_rest);
+/* "60s", "2m", "1h", "500ms" -> seconds. */
+bool duration_parse(const char *text, double *ret_seconds);
+
 #endif

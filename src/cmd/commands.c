@@ -61,7 +61,7 @@ const struct command command_table[] = {
 	 "does the workload run it; are the results the same; and only then time, measured in pairs against a control. What has no workload is settled as "
 	 "far as the code goes.",
 	 try_examples, command_try},
-	{CMD_AUDIT, "audit", "[PATH]", 0, 1, "scans, and settles everything that has a candidate",
+	{CMD_AUDIT, "audit", "[PATH...]", 0, 1000000, "scans, and settles everything that has a candidate",
 	 "Scans the project, then settles the hypotheses of its assay.yaml and every finding that has a candidate. After Ctrl-C "
 	 "what is settled stands, is kept and is shown.",
 	 audit_examples, command_audit},

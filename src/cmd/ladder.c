@@ -72,6 +72,28 @@ static const char *percent_text(struct arena *arena, double fraction)
 	return arena_printf(arena, "%g%%", 100 * fraction);
 }
 
+const struct claimed *claim_of(const struct ladder *ladder, const struct hypothesis *hypothesis)
+{
+	const struct claimed_list *claims = &ladder->session->project.hypotheses;
+	for (size_t i = 0; i < claims->count; i++)
+		if (text_equal(claims->at[i].name, hypothesis->title))
+			return &claims->at[i];
+	return NULL;
+}
+
+double hypothesis_budget(const struct ladder *ladder, const struct hypothesis *hypothesis)
+{
+	const struct claimed *claim = claim_of(ladder, hypothesis);
+	return claim && claim->budget_s > 0 && !ladder->options->budget_asked ? claim->budget_s : ladder->options->budget_s;
+}
+
+/* What --project is given to find this project again: its folder, or a project file of another name than the usual. */
+const char *project_argument(struct arena *arena, const struct project *project)
+{
+	bool usual = !project->file || strcmp(path_base(project->file), "assay.yaml") == 0;
+	return shell_quote(arena, usual ? project->dir : project->file);
+}
+
 /* The command that repeats a trial, complete with everything that was not the default. */
 const char *trial_repeat(struct ladder *ladder, const struct trial *trial)
 {
@@ -81,7 +103,7 @@ const char *trial_repeat(struct ladder *ladder, const struct trial *trial)
 	bool own = trial->hypothesis->repeat != NULL; /* it brings its project along */
 	char *text = own ? arena_strdup(arena, trial->hypothesis->repeat)
 	                 : arena_printf(arena, "assay try %s --project %s", trial->hypothesis->argument,
-	                                shell_quote(arena, project->dir));
+	                                project_argument(arena, project));
 	const char *tree = project->origin ? project->origin : project->tree;
 	if (!own && strcmp(tree, project->dir) != 0)
 		text = arena_printf(arena, "%s --source %s", text, shell_quote(arena, tree));
@@ -103,7 +125,7 @@ const char *trial_repeat(struct ladder *ladder, const struct trial *trial)
 		text = arena_printf(arena, "%s --matrix %s", text, shell_quote(arena, matrix));
 	text = arena_printf(arena, "%s --margin %s --alpha %s --budget %gs --seed %llu", text,
 	                    percent_text(arena, options->margin), percent_text(arena, ladder->trial_alpha),
-	                    options->budget_s, (unsigned long long)options->seed);
+	                    hypothesis_budget(ladder, trial->hypothesis), (unsigned long long)options->seed);
 	if (options->layouts >= 2 && !(workload && workload->run))
 		text = arena_printf(arena, "%s --layouts %u", text, options->layouts);
 	if (ladder->session->events.count && !(workload && workload->run))

@@ -25,6 +25,12 @@ struct baseline {
 };
 LIST_OF(struct baseline *, baseline_list);
 
+/* Emulation gets so many seconds even where the budget is smaller: it takes what it takes, most often one or two. */
+enum { EMULATION_SECONDS = 5, MAP_EMULATION_SECONDS = 15 };
+
+/* Comparing results isn't measuring: it may take so long, whatever the budget. */
+enum { OUTPUTS_SECONDS = 20 };
+
 /* How long a control speaks for the machine. */
 enum { CONTROL_SECONDS = 600 };
 
@@ -68,6 +74,9 @@ void trial_settle(struct ladder *ladder, struct trial *trial, enum rung rung, en
 /* True when the rung is beyond --to-rung; the trial then ends as inconclusive unless something settled it. */
 bool trial_stops_before(struct ladder *ladder, struct trial *trial, enum rung rung);
 /* "block=4096 level=3", each with `prefix` before it. */
+/* Of one trial of the hypothesis. */
+double hypothesis_budget(const struct ladder *ladder, const struct hypothesis *hypothesis);
+const char *project_argument(struct arena *arena, const struct project *project);
 char *params_text(struct arena *arena, const struct binding_list *params, const char *prefix);
 /* The command that repeats a trial, complete with everything that was not the default. */
 const char *trial_repeat(struct ladder *ladder, const struct trial *trial);
@@ -96,6 +105,8 @@ MUST_CHECK enum status command_baseline_get(struct ladder *ladder, const struct 
 struct baseline *baseline_with_env(struct arena *arena, const struct baseline *baseline,
                                    const struct hypothesis *hypothesis);
 /* What of the changed files the site is about. */
+/* What the project file says of it; NULL: it is no claim of the project file. */
+const struct claimed *claim_of(const struct ladder *ladder, const struct hypothesis *hypothesis);
 const struct string_list *site_files(const struct site *site, const struct string_list *changed);
 
 /* ---- ladder_site.c: the rungs that don't depend on parameters ------------------------------------------------- */

@@ -5,6 +5,8 @@
 #include "port/proc.h"
 #include "stage/stages.h"
 
+#include <math.h>
+
 struct mapping {
 	struct ladder *ladder;
 	const struct asked_map *asked;
@@ -24,7 +26,7 @@ static void map_one(void *context, const struct binding_list *params)
 	if (mapping->status != ST_OK)
 		return;
 	enum status status = reach_map(session, &mapping->baseline->variant, params, &mapping->asked->parts,
-	                               ladder->options->alpha, ladder->options->budget_s, &map, &trouble);
+	                               ladder->options->alpha, fmax(ladder->options->budget_s, MAP_EMULATION_SECONDS), &map, &trouble);
 	if (status == ST_INTERRUPTED || ladder_interrupted(ladder)) {
 		mapping->status = err_set(mapping->err, ST_INTERRUPTED, "interrupted");
 		return;

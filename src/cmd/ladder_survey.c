@@ -10,6 +10,7 @@
 #include "port/proc.h"
 #include "stage/stages.h"
 
+#include <math.h>
 #include <string.h>
 
 /* One survey of the run, while it is settled. */
@@ -26,6 +27,13 @@ struct surveying {
 static struct arena *arena_of(const struct surveying *surveying)
 {
 	return ladder_arena(surveying->ladder);
+}
+
+/* Of one value. */
+static double budget_of(const struct surveying *surveying)
+{
+	const struct settle_options *options = surveying->ladder->options;
+	return surveying->asked->budget_s > 0 && !options->budget_asked ? surveying->asked->budget_s : options->budget_s;
 }
 
 static void value_settle(struct survey_value *value, enum value_verdict verdict, const char *evidence)
@@ -85,7 +93,7 @@ static const char *survey_repeat(const struct surveying *surveying)
 	const char *named = surveying->asked->argument
 	                        ? surveying->asked->argument
 	                        : arena_printf(arena, "--survey %s", shell_quote(arena, survey->name));
-	char *text = arena_printf(arena, "assay try %s --project %s", named, shell_quote(arena, project->dir));
+	char *text = arena_printf(arena, "assay try %s --project %s", named, project_argument(arena, project));
 	if (strcmp(project->tree, project->dir) != 0)
 		text = arena_printf(arena, "%s --source %s", text, shell_quote(arena, project->tree));
 	if (survey->params.count)
@@ -93,7 +101,7 @@ static const char *survey_repeat(const struct surveying *surveying)
 	const char *matrix = survey->config.flags[0] ? arena_printf(arena, "cc=%s opt=%s", survey->config.cc, survey->config.flags)
 	                                             : arena_printf(arena, "cc=%s", survey->config.cc);
 	text = arena_printf(arena, "%s --matrix %s --margin %g%% --alpha %g%% --budget %gs --seed %llu", text,
-	                    shell_quote(arena, matrix), 100 * options->margin, 100 * surveying->alpha, options->budget_s,
+	                    shell_quote(arena, matrix), 100 * options->margin, 100 * surveying->alpha, budget_of(surveying),
 	                    (unsigned long long)options->seed);
 	return options->to_rung == RUNG_TIME ? text : arena_printf(arena, "%s --to-rung %s", text, rung_name(options->to_rung));
 }
@@ -157,7 +165,7 @@ static enum status value_available(struct surveying *surveying, size_t index, st
 		return ST_OK;
 	}
 	enum status status = value_probe(surveying->ladder->session, &surveying->baseline->variant, &surveying->params[index],
-	                                 surveying->ladder->options->budget_s, &unavailable, &failure, err);
+	                                 fmax(budget_of(surveying), OUTPUTS_SECONDS), &unavailable, &failure, err);
 	if (status != ST_OK)
 		return status;
 	if (failure)
@@ -185,7 +193,7 @@ static enum status value_outputs(struct surveying *surveying, size_t index, stru
 	struct outputs_result result = {0};
 	enum status status = outputs_values(surveying->ladder->session, &surveying->baseline->variant,
 	                                    &surveying->params[survey->baseline], &surveying->params[index],
-	                                    surveying->ladder->options->budget_s, &result, err);
+	                                    fmax(budget_of(surveying), OUTPUTS_SECONDS), &result, err);
 	if (status != ST_OK)
 		return status;
 	switch (result.verdict) {
@@ -256,7 +264,7 @@ static struct plan survey_plan(const struct surveying *surveying, size_t candida
 	return (struct plan){.seed = text_hash(key, strlen(key), options->seed ^ TEXT_HASH_SEED),
 	                     .alpha = surveying->alpha,
 	                     .margin = options->margin,
-	                     .budget_s = options->budget_s * (double)candidates, /* as if each were tried alone */
+	                     .budget_s = budget_of(surveying) * (double)(candidates + 1), /* as if each were tried alone, and the control */
 	                     .cpu = CPU_CHOOSE};
 }
 

@@ -10,6 +10,11 @@
 
 /* ---- the rungs of a trial --------------------------------------------------------------------------------------- */
 
+static double emulation_timeout(const struct ladder *ladder, const struct trial *trial)
+{
+	return fmax(hypothesis_budget(ladder, trial->hypothesis), EMULATION_SECONDS);
+}
+
 static enum status trial_reach(struct ladder *ladder, const struct site *site, struct trial *trial, double alpha,
                                bool *ret_go_on, struct err *err)
 {
@@ -24,7 +29,7 @@ static enum status trial_reach(struct ladder *ladder, const struct site *site, s
 	}
 	enum status status = reach_find(ladder->session, &site->baseline->variant, &site->candidate, &trial->params,
 	                                &trial->code, kind == CANDIDATE_PATCH || kind == CANDIDATE_DEFINE, alpha,
-	                                ladder->options->margin, ladder->options->budget_s, &result, err);
+	                                ladder->options->margin, emulation_timeout(ladder, trial), &result, err);
 	if (status != ST_OK)
 		return status;
 	trial->reach = result.reach;
@@ -84,7 +89,7 @@ static enum status trial_outputs(struct ladder *ladder, const struct site *site,
 	struct outputs_result result = {0};
 	*ret_go_on = false;
 	enum status status = outputs_compare(ladder->session, &site->baseline->variant, &site->candidate, &trial->params,
-	                                     ladder->options->budget_s, &result, err);
+	                                     fmax(hypothesis_budget(ladder, trial->hypothesis), OUTPUTS_SECONDS), &result, err);
 	if (status != ST_OK)
 		return status;
 	trial->rounding = result.verdict == OUTPUTS_EQUAL ? result.rounding : NULL;
@@ -137,7 +142,7 @@ static struct plan trial_plan(struct ladder *ladder, const struct trial *trial, 
 	return (struct plan){.seed = text_hash(key, strlen(key), ladder->options->seed ^ TEXT_HASH_SEED),
 	                     .alpha = alpha,
 	                     .margin = ladder->options->margin,
-	                     .budget_s = ladder->options->budget_s,
+	                     .budget_s = hypothesis_budget(ladder, trial->hypothesis),
 	                     .layouts = trial->workload && trial->workload->run ? 0 : ladder->options->layouts,
 	                     .sample_target_ns = 0, /* measure's default */
 	                     .metric = trial->metric,
@@ -229,7 +234,7 @@ static enum status trial_time(struct ladder *ladder, const struct site *site, st
 			             "--layouts does nothing to a command, since its program can't be linked anew: it is measured as run, "
 			             "each run at addresses that the kernel draws");
 		if (!baseline->metric_known)
-			status = measure_metric(session, &baseline->variant, ladder->options->budget_s, &baseline->metric,
+			status = measure_metric(session, &baseline->variant, hypothesis_budget(ladder, trial->hypothesis), &baseline->metric,
 			                        &baseline->metric_why, err);
 		if (status != ST_OK)
 			return status;
@@ -261,7 +266,7 @@ static enum status trial_time(struct ladder *ladder, const struct site *site, st
 		return err_set(err, ST_INTERRUPTED, "interrupted");
 	/* Last: counts explain a time and never decide it, so they neither delay nor endanger the verdict. */
 	struct err trouble = ERR_INIT;
-	status = count(session, &site->baseline->variant, &site->candidate, &trial->params, ladder->options->budget_s,
+	status = count(session, &site->baseline->variant, &site->candidate, &trial->params, emulation_timeout(ladder, trial),
 	               &trial->counters, &trouble);
 	if (status == ST_INTERRUPTED)
 		return err_set(err, ST_INTERRUPTED, "interrupted");

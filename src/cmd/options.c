@@ -13,7 +13,7 @@ enum option_id {
 	OPT_HELP = 256, OPT_FORMAT, OPT_OUTPUT, OPT_JOBS, OPT_PROJECT, OPT_SOURCE, OPT_DATABASE, OPT_PATTERN, OPT_PATCHES,
 	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_ENV, OPT_VS, OPT_REV, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS,
 	OPT_BENCH_LIBS, OPT_RUN, OPT_BUILD, OPT_METRIC, OPT_BETTER, OPT_STDIN, OPT_SHELL, OPT_ANY_OUTPUT, OPT_CPUS, OPT_PARAM,
-	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_EVENTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_ACCEPT_CONTRACT, OPT_REQUIRE,
+	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_EVENTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_ACCEPT_CONTRACT, OPT_WITH_WORKLOAD, OPT_REQUIRE,
 	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
 	OPT_OVER, OPT_AGAINST, OPT_NEEDS, OPT_SURVEY,
 };
@@ -76,7 +76,7 @@ static const struct option_spec specs[] = {
 	 "database's compiler or gcc, with the -O level of workloads and database, or -O2; of `prove`: every gcc-N and clang-N, -O2 and -O3)", NULL},
 	{OPT_MARGIN, 0, "margin", "PERCENT", MEASURING, "the smallest effect worth having (default: 1%)", NULL},
 	{OPT_ALPHA, 0, "alpha", "PERCENT", MEASURING, "the accepted chance of a wrong verdict in all trials of a hypothesis together (default: 1%)", NULL},
-	{OPT_BUDGET, 0, "budget", "TIME", MEASURING, "time for measuring one trial: 500ms, 60s, 2m (default: 20s; of `prove`: 1s)", NULL},
+	{OPT_BUDGET, 0, "budget", "TIME", MEASURING, "time for measuring one trial: 500ms, 60s, 2m (default: the project file's, else 20s; of `prove`: 1s)", NULL},
 	{OPT_LAYOUTS, 0, "layouts", "N", MEASURING, "over at least N layouts of the programs (order and offsets of their code and data are "
 	 "drawn anew for every block) instead of as built; 8 to 16 are advised; at 1% a verdict takes 12 (default: 1, as built)", NULL},
 	{OPT_EVENTS, 0, "events", "NAME[,NAME]", MEASURING, "to be counted besides, by libpfm4's names, as in L2_RQSTS:MISS or PAGE-FAULTS; "
@@ -87,6 +87,8 @@ static const struct option_spec specs[] = {
 	{OPT_MEASURE_ANYWAY, 0, "measure-anyway", NULL, MEASURING, "measures even what an earlier rung settled", NULL},
 	{OPT_ACCEPT_CONTRACT, 0, "accept-contract", NULL, SETTLING, "you confirm what the candidates promise and no proof shows ('only "
 	 "if: …'); without this, or `contracts` in the project file, none is called faster", NULL},
+	{OPT_WITH_WORKLOAD, 0, "with-workload", NULL, CMD_AUDIT, "of the scan's findings, tries only those that a workload compiles; the "
+	 "others are listed as not tried, and no time is spent on their code", NULL},
 	{OPT_REQUIRE, 0, "require", "VERDICT", SETTLING, "the gate: exit status 0 only if this is the verdict of every hypothesis",
 	 VERDICTS},
 	{OPT_FORBID, 0, "forbid", "VERDICT", SETTLING, "the gate: exit status 1 if this is the verdict of any trial; slower: by "
@@ -114,21 +116,6 @@ static const struct option_spec specs[] = {
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-/* A plain decimal number without sign and exponent, followed by `rest`. */
-static bool decimal_parse(const char *text, double *ret_value, const char **ret_rest)
-{
-	size_t size = strspn(text, "0123456789.");
-	char number[32];
-	if (size == 0 || size >= sizeof number || (size == 1 && text[0] == '.'))
-		return false;
-	memcpy(number, text, size);
-	number[size] = '\0';
-	char *end = NULL;
-	*ret_value = strtod(number, &end);
-	*ret_rest = text + size;
-	return *end == '\0';
-}
-
 bool percent_parse(const char *text, double *ret_fraction)
 {
 	double value;
@@ -137,24 +124,6 @@ bool percent_parse(const char *text, double *ret_fraction)
 		return false;
 	*ret_fraction = value / 100;
 	return true;
-}
-
-bool duration_parse(const char *text, double *ret_seconds)
-{
-	static const struct {
-		const char *name;
-		double seconds;
-	} units[] = {{"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
-	double value;
-	const char *rest;
-	if (!decimal_parse(text, &value, &rest))
-		return false;
-	for (size_t i = 0; i < COUNT(units); i++)
-		if (strcmp(rest, units[i].name) == 0) {
-			*ret_seconds = value * units[i].seconds;
-			return true;
-		}
-	return false;
 }
 
 static bool whole_parse(const char *text, unsigned long long max, unsigned long long *ret_value)
@@ -430,8 +399,9 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 			return bad_value(err, spec, value, "a percentage above 0% and up to 100%, as in 1%");
 		break;
 	case OPT_BUDGET:
-		if (!duration_parse(value, &options->budget_s) || options->budget_s < 0.01 || options->budget_s > 86400)
+		if (!duration_parse(value, &options->budget_s) || options->budget_s < BUDGET_LEAST_S || options->budget_s > BUDGET_MOST_S)
 			return bad_value(err, spec, value, "a time from 10ms to 24h with its unit, as in 60s, 2m or 500ms");
+		options->budget_given = true;
 		break;
 	case OPT_LAYOUTS:
 		if (!whole_parse(value, 1000, &number) || number == 0)
@@ -452,6 +422,9 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		break;
 	case OPT_ACCEPT_CONTRACT:
 		options->accept_contract = true;
+		break;
+	case OPT_WITH_WORKLOAD:
+		options->with_workload = true;
 		break;
 	case OPT_MEASURE_ANYWAY:
 		options->measure_anyway = true;

@@ -44,6 +44,7 @@ struct options {
 	/* how it is settled */
 	double alpha, margin; /* fractions */
 	double budget_s;
+	bool budget_given;
 	uint32_t layouts; /* 1: as built */
 	struct string_list events;
 	uint64_t seed;
@@ -51,6 +52,7 @@ struct options {
 	enum rung to_rung;
 	bool measure_anyway;
 	bool accept_contract;
+	bool with_workload;
 	/* the gate */
 	bool require_given, forbid_given;
 	enum verdict require, forbid;
@@ -94,8 +96,6 @@ MUST_CHECK enum status options_parse(struct arena *arena, const struct command *
 
 /* "1%", "0.5%" -> 0.01, 0.005; false: not a percentage. */
 bool percent_parse(const char *text, double *ret_fraction);
-/* "60s", "2m", "1h", "500ms" -> seconds. */
-bool duration_parse(const char *text, double *ret_seconds);
 /* "cc=gcc-12,clang-19 opt=-O2,-O3 -march=native": the values of each, in order. */
 MUST_CHECK enum status matrix_parse(struct arena *arena, const char *text, struct string_list *ret_cc,
                                     struct string_list *ret_flags, struct err *err);

@@ -80,17 +80,13 @@ static bool workload_wanted(const struct ladder *ladder, const struct hypothesis
                             const struct workload *workload)
 {
 	/* Claims of the project file may name the workloads that they are about. */
-	const struct claimed_list *claims = &ladder->session->project.hypotheses;
-	for (size_t i = 0; i < claims->count; i++) {
-		const struct claimed *claim = &claims->at[i];
-		if (!text_equal(claim->name, hypothesis->title) || claim->workloads.count == 0)
-			continue;
-		for (size_t k = 0; k < claim->workloads.count; k++)
-			if (strcmp(claim->workloads.at[k], workload->name) == 0)
-				return true;
-		return false;
-	}
-	return true;
+	const struct claimed *claim = claim_of(ladder, hypothesis);
+	if (!claim || claim->workloads.count == 0)
+		return true;
+	for (size_t k = 0; k < claim->workloads.count; k++)
+		if (strcmp(claim->workloads.at[k], workload->name) == 0)
+			return true;
+	return false;
 }
 
 /* The project's commands on which the hypothesis can be tried; a note says why it can't on the others. */
@@ -160,6 +156,9 @@ static enum status sites_find(struct ladder *ladder, const struct hypothesis *hy
 		/* A command builds and runs the whole tree, so it answers for what no other workload reads. */
 		if (commands.count || (rest->count == 0 && sites->count > before))
 			continue;
+		/* A header that a workload reads, and more files besides: all of it is looked at. */
+		if (hypothesis->finding && ladder->options->with_workload && sites->count == before)
+			continue;
 		struct baseline *database = NULL;
 		enum status status = baseline_get(ladder, NULL, rest, config, &database, err);
 		if (status != ST_OK)
@@ -188,6 +187,19 @@ static double options_alpha_share(const struct ladder *ladder, size_t trials)
 	return ladder->options->alpha / (double)(trials ? trials : 1);
 }
 
+/* --with-workload: the command that repeats the trial goes as far as the code, without that option. */
+static void hypothesis_not_tried(struct ladder *ladder, const struct hypothesis *hypothesis, const struct string_list *changed)
+{
+	struct arena *arena = ladder_arena(ladder);
+	struct baseline *none = arena_new(arena, struct baseline);
+	none->config = ladder->options->configs.at[0];
+	struct site_list sites = {0};
+	struct trial *trial = trial_begin(ladder, site_new(ladder, hypothesis, none, &sites), NULL);
+	trial_settle(ladder, trial, RUNG_BUILT, VERDICT_INCONCLUSIVE, 0,
+	             arena_printf(arena, "not tried: no workload of the project compiles %s", changed->count ? changed->at[0] : "it"));
+	trial_end(ladder, trial);
+}
+
 static enum status hypothesis_settle(struct ladder *ladder, const struct hypothesis *hypothesis, struct err *err)
 {
 	struct arena *arena = ladder_arena(ladder);
@@ -207,6 +219,8 @@ static enum status hypothesis_settle(struct ladder *ladder, const struct hypothe
 		return status;
 	}
 
+	if (sites.count == 0)
+		hypothesis_not_tried(ladder, hypothesis, &changed);
 	struct planning planning = {.ladder = ladder};
 	for (size_t i = 0; i < sites.count; i++) {
 		struct site *site = sites.at[i];

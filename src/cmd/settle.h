@@ -11,9 +11,11 @@
 struct settle_options {
 	enum rung to_rung;    /* RUNG_TIME: as far as it goes; no rung after this one is asked */
 	bool measure_anyway;  /* ask the remaining rungs too; the verdict then comes from the measurement */
+	bool with_workload;   /* findings that no workload compiles are not tried */
 	bool accept_contract; /* the person who asks confirms every contract */
 	double alpha, margin; /* fractions: 0.01 */
 	double budget_s;      /* for each trial, and again for each control */
+	bool budget_asked;    /* on the command line: the budgets of single hypotheses and surveys don't count */
 	uint32_t layouts;     /* 0 or 1: as built; else over so many layouts at least */
 	uint64_t seed;
 	bool maps;            /* draw the maps that the project file asks for, first */

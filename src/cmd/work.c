@@ -54,8 +54,8 @@ static bool is_root_of_project(struct arena *arena, const char *folder)
 	return false;
 }
 
-/* One folder: the project itself, unless the current folder is one and holds it. Several paths, or files: parts of the
- * current folder, or of the folder that holds all of them. */
+/* A project file, or one folder: the project itself, unless the current folder is one and holds it. Several paths, or
+ * other files: parts of the current folder, or of the folder that holds all of them. */
 enum status work_paths(struct arena *arena, const struct options *options, const char **ret_project,
                        struct string_list *ret_paths, struct err *err)
 {
@@ -77,6 +77,11 @@ enum status work_paths(struct arena *arena, const struct options *options, const
 	if (status != ST_OK)
 		return status;
 	const char *first = ret_paths->at[0];
+	if (ret_paths->count == 1 && text_ends(first, ".yaml") && !path_is_folder(first)) {
+		*ret_project = first;
+		*ret_paths = (struct string_list){0};
+		return ST_OK;
+	}
 	if (ret_paths->count == 1 && path_is_folder(first)) {
 		bool part = path_under(first, here) && strcmp(first, here) != 0 && is_root_of_project(arena, here);
 		if (!part || exists(arena, first, "assay.yaml")) {
@@ -241,7 +246,7 @@ static void run_begin(struct work *work, const char *tree)
 	run->seed = options->seed_given ? options->seed : random_bits(48);
 	run->alpha = options->alpha;
 	run->margin = options->margin;
-	run->budget_s = options->budget_s;
+	run->budget_s = options->budget_given || session->project.budget_s == 0 ? options->budget_s : session->project.budget_s;
 	run->layouts = options->layouts >= 2 ? options->layouts : 0;
 	host_describe(&session->arena, &run->host);
 
@@ -812,8 +817,9 @@ enum status work_settle(struct work *work, struct err *err)
 	struct session *session = &work->session;
 	struct settle_options settle = {
 		.to_rung = options->to_rung, .measure_anyway = options->measure_anyway,
-		.accept_contract = options->accept_contract, .alpha = options->alpha,
-		.margin = options->margin, .budget_s = options->budget_s, .layouts = options->layouts, .seed = session->run.seed,
+		.with_workload = options->with_workload, .accept_contract = options->accept_contract, .alpha = options->alpha,
+		.margin = options->margin, .budget_s = session->run.budget_s, .budget_asked = options->budget_given,
+		.layouts = options->layouts, .seed = session->run.seed,
 		.maps = work->invocation->command->bit == CMD_AUDIT, .context = work,
 		.trial_begins = trial_begins, .samples = sink_make, .measurement = keep_measurement, .trial_done = trial_done,
 	};

@@ -40,8 +40,13 @@ struct binding {
 };
 LIST_OF(struct binding, binding_list);
 
+/* What a budget may be. */
+#define BUDGET_LEAST_S 0.01
+#define BUDGET_MOST_S 86400
+
 /* A claim to settle besides those of the scan. Exactly one of patch, define, flags, cc, env is set. */
 struct claimed {
+	double budget_s; /* 0: the project's */
 	const char *name, *patch, *define, *flags, *cc, *env, *claim;
 	struct string_list workloads; /* names; empty: every workload that the change touches */
 };
@@ -65,6 +70,7 @@ struct asked_survey {
 	const char *baseline;       /* one of the values; NULL: the first */
 	struct need_list needs;     /* of some of the values */
 	struct param_list params;   /* in place of the values of the workload's other parameters */
+	double budget_s;            /* for each value; 0: the project's */
 	const char *argument;       /* the words that name it to `assay try`; NULL: --survey NAME */
 	unsigned line;              /* in the project file, 0: from the command line */
 };
@@ -100,6 +106,7 @@ struct project {
 	const char *file; /* assay.yaml, or NULL when there is none */
 	const char *compile_commands; /* absolute, or NULL */
 	const char *build; /* what builds the whole tree, for /bin/sh in a copy; NULL: nothing needs to */
+	double budget_s;              /* for each trial, and for each value of a survey; 0: not said */
 	struct string_list scan;      /* files and folders that are scanned, relative to tree; empty: all */
 	struct workload_list workloads;
 	struct claimed_list hypotheses;

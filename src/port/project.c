@@ -410,10 +410,20 @@ static enum status map_item(struct reader *reader, const yaml_node_t *item)
 	return ST_OK;
 }
 
+static enum status read_budget(struct reader *reader, const yaml_node_t *node, double *ret_seconds)
+{
+	const char *text = NULL;
+	if (read_text(reader, node, "budget", &text))
+		return reader->err->code;
+	if (!duration_parse(text, ret_seconds) || *ret_seconds < BUDGET_LEAST_S || *ret_seconds > BUDGET_MOST_S)
+		return fail(reader, node, "`budget` is %s: give a time from 10ms to 24h with its unit, as in 60s, 2m or 500ms", text);
+	return ST_OK;
+}
+
 /* ---- hypotheses and decisions -------------------------------------------------------------------------------- */
 
-enum claimed_key { H_NAME, H_PATCH, H_DEFINE, H_FLAGS, H_CC, H_ENV, H_CLAIM, H_WORKLOADS };
-static const char *const claimed_keys[] = {"name", "patch", "define", "flags", "cc", "env", "claim", "workloads", NULL};
+enum claimed_key { H_NAME, H_PATCH, H_DEFINE, H_FLAGS, H_CC, H_ENV, H_CLAIM, H_WORKLOADS, H_BUDGET };
+static const char *const claimed_keys[] = {"name", "patch", "define", "flags", "cc", "env", "claim", "workloads", "budget", NULL};
 
 static enum status claimed_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
 {
@@ -441,6 +451,8 @@ static enum status claimed_field(struct reader *reader, size_t name, const yaml_
 		return read_text(reader, value, "claim", &claimed->claim);
 	case H_WORKLOADS:
 		return read_texts(reader, value, "workloads", WORDS_WHOLE, &claimed->workloads);
+	case H_BUDGET:
+		return read_budget(reader, value, &claimed->budget_s);
 	}
 	BUG("hypothesis key %zu", name);
 }
@@ -486,8 +498,8 @@ static enum status read_needs(struct reader *reader, const yaml_node_t *node, st
 	return ST_OK;
 }
 
-enum survey_key { S_NAME, S_WORKLOAD, S_OVER, S_BASELINE, S_NEEDS, S_PARAMS };
-static const char *const survey_keys[] = {"name", "workload", "over", "baseline", "needs", "params", NULL};
+enum survey_key { S_NAME, S_WORKLOAD, S_OVER, S_BASELINE, S_NEEDS, S_PARAMS, S_BUDGET };
+static const char *const survey_keys[] = {"name", "workload", "over", "baseline", "needs", "params", "budget", NULL};
 
 static enum status survey_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
 {
@@ -505,6 +517,8 @@ static enum status survey_field(struct reader *reader, size_t name, const yaml_n
 		return read_needs(reader, value, &survey->needs);
 	case S_PARAMS:
 		return read_params(reader, value, &survey->params);
+	case S_BUDGET:
+		return read_budget(reader, value, &survey->budget_s);
 	}
 	BUG("survey key %zu", name);
 }
@@ -574,9 +588,10 @@ static enum status contract_item(struct reader *reader, const yaml_node_t *item)
 
 /* ---- the whole file ----------------------------------------------------------------------------------------- */
 
-enum project_key { P_TREE, P_SCAN, P_COMPILE_COMMANDS, P_BUILD, P_WORKLOADS, P_HYPOTHESES, P_SURVEYS, P_MAPS, P_DECISIONS, P_CONTRACTS };
+enum project_key { P_TREE, P_SCAN, P_COMPILE_COMMANDS, P_BUILD, P_WORKLOADS, P_HYPOTHESES, P_SURVEYS, P_MAPS, P_DECISIONS, P_CONTRACTS, P_BUDGET };
 static const char *const project_keys[] = {"tree",       "scan",    "compile_commands", "build", "workloads",
-                                           "hypotheses", "surveys", "maps",             "decisions", "contracts", NULL};
+                                           "hypotheses", "surveys", "maps",             "decisions", "contracts",
+                                           "budget",     NULL};
 
 static enum status project_field(struct reader *reader, size_t name, const yaml_node_t *value, void *into)
 {
@@ -611,6 +626,8 @@ static enum status project_field(struct reader *reader, size_t name, const yaml_
 		return read_list(reader, value, "decisions", decision_item);
 	case P_CONTRACTS:
 		return read_list(reader, value, "contracts", contract_item);
+	case P_BUDGET:
+		return read_budget(reader, value, &project->budget_s);
 	}
 	BUG("project key %zu", name);
 }

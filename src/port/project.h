@@ -6,6 +6,7 @@
  *     scan: [module, include]        what of it is scanned; relative to the tree; default: all
  *     compile_commands: build/compile_commands.json   default: looked for in ., build/ and build/…/
  *     build: make -j2                builds the whole tree: a line for /bin/sh, run in a copy; for workloads with `run`
+ *     budget: 3s                     for each trial and each value of a survey; --budget goes before it; default: 20s
  *     workloads:
  *       - name: decompress
  *         bench: bench/decompress.c  the driver (include/assay/bench.h), relative to this file
@@ -25,6 +26,7 @@
  *         patch: patches/restrict.patch      or define: X=Y, flags: -O3, cc: clang-19, env: X=Y; relative to this file
  *         claim: 5-20 % faster
  *         workloads: [decompress]
+ *         budget: 12s                in place of the project's; surveys may say it too, for each value
  *     surveys:
  *       - name: checksum implementations
  *         workload: checksum         one with a `bench`

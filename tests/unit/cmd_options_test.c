@@ -50,6 +50,10 @@ static void test_defaults(void **state)
 	struct options options;
 	assert_null(parse("audit", &options));
 	assert_true(options.alpha == 0.01 && options.margin == 0.01 && options.budget_s == 20);
+	assert_false(options.budget_given || options.with_workload);
+	assert_null(parse("audit --budget 20s --with-workload", &options));
+	assert_true(options.budget_given && options.with_workload);
+	assert_null(parse("audit", &options));
 	assert_int_equal(options.to_rung, RUNG_TIME);
 	assert_int_equal(options.format, FORMAT_TEXT);
 	assert_false(options.seed_given || options.require_given || options.forbid_given || options.measure_anyway);

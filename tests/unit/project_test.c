@@ -121,6 +121,24 @@ static void a_full_file_is_read(void **state)
 	assert_int_equal(f->notes.count, 0);
 }
 
+static void budgets_are_read(void **state)
+{
+	struct fixture *f = *state;
+	assert_int_equal(load(f, "budget: 1.5s\n"
+	                         "hypotheses:\n"
+	                         "  - {name: long, flags: -O3, budget: 2m}\n"
+	                         "  - {name: plain, flags: -O3}\n"
+	                         "surveys:\n"
+	                         "  - {name: s, workload: w, over: i, budget: 500ms}\n"
+	                         "workloads:\n"
+	                         "  - {name: w, bench: b.c, params: {i: [a, b]}}\n"),
+	                 ST_OK);
+	assert_true(f->project.budget_s == 1.5);
+	assert_true(f->project.hypotheses.at[0].budget_s == 120);
+	assert_true(f->project.hypotheses.at[1].budget_s == 0);
+	assert_true(f->project.surveys.at[0].budget_s == 0.5);
+}
+
 static void surveys_are_read(void **state)
 {
 	struct fixture *f = *state;
@@ -212,6 +230,9 @@ static void mistakes_are_told_with_their_line(void **state)
 	    {"hypotheses:\n  - {name: h}\n", ":2: ", "must have one of patch, define, flags, cc"},
 	    {"hypotheses:\n  - {name: h, cc: a, define: B}\n", ":2: ", "must have only one of"},
 	    {"hypotheses:\n  - {name: h, cc: a, workloads: [no]}\n", ": ", "names the workload `no`, which is not defined"},
+	    {"budget: 3\n", ":1: ", "`budget` is 3: give a time"},
+	    {"hypotheses:\n  - {name: h, flags: -O3, budget: 1ms}\n", ":2: ", "`budget` is 1ms: give a time"},
+	    {"surveys:\n  - {name: s, workload: w, over: i, budget: 25h}\n", ":2: ", "`budget` is 25h: give a time"},
 	    {"surveys:\n  - {workload: w, over: i}\n", ":2: ", "a survey has no `name`"},
 	    {"surveys:\n  - name: s\n", ":2: ", "has no `workload`"},
 	    {"surveys:\n  - {name: s, workload: w}\n", ":2: ", "has no `over`"},
@@ -320,6 +341,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_full_file_is_read, setup, teardown),
+	    cmocka_unit_test_setup_teardown(budgets_are_read, setup, teardown),
 	    cmocka_unit_test_setup_teardown(surveys_are_read, setup, teardown),
 	    cmocka_unit_test_setup_teardown(patterns_among_the_sources_take_what_the_tree_has, setup, teardown),
 	    cmocka_unit_test_setup_teardown(mistakes_are_told_with_their_line, setup, teardown),
