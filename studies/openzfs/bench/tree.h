@@ -28,10 +28,13 @@ void membar_producer(void)
 }
 
 /* The number of the highest bit that is set, counting from 1; 0: none is. */
+#define highbit64 study_highbit64 /* newer trees have an inline one of that name */
+int highbit64(uint64_t value) __asm__("highbit64");
 int highbit64(uint64_t value)
 {
 	return value ? 64 - __builtin_clzll(value) : 0;
 }
+#undef highbit64
 
 /* As lib/libzpool/kernel.c has them. */
 void mutex_init(kmutex_t *mutex, char *name, int type, void *cookie)

@@ -9,7 +9,11 @@
 
 #include "tree.h"
 
+#if __has_include("module/zfs/zap_impl.c") /* newer trees: zap_hash() stands there */
+#include "module/zfs/zap_impl.c"
+#else
 #include "module/zfs/zap_micro.c"
+#endif
 
 enum { NAMES = 64, KEY_MAX = 1024, ALIGNMENTS = 9 };
 
