@@ -15,11 +15,16 @@ int command_audit(struct invocation *invocation)
 		work_release(&work);
 		return complain(&err);
 	}
+	struct profile *profile = NULL;
 	status = work_workloads(&work, &err);
 	if (status == ST_OK)
 		status = work_surveys(&work, &err);
 	if (status == ST_OK)
+		status = work_profile(&work, &profile, &err);
+	if (status == ST_OK)
 		status = work_scan(&work, &paths, &err);
+	if (status == ST_OK)
+		status = work_rank(&work, profile, &err);
 	/* The project's own claims first: somebody asked for them by name. */
 	if (status == ST_OK)
 		status = hypothesize_project(&work.session, &err);

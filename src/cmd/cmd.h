@@ -5,6 +5,7 @@
 #include "cmd/options.h"
 #include "cmd/settle.h"
 #include "port/history.h"
+#include "port/profile.h"
 #include "port/store.h"
 #include "report/report.h"
 #include "report/sarif.h"
@@ -115,6 +116,10 @@ struct narrowing {
 MUST_CHECK enum status work_narrowing(struct work *work, struct narrowing *ret_narrowing, struct err *err);
 /* After the scan. `paths`: what it was restricted to. */
 void work_narrow(struct work *work, const struct narrowing *narrowing, const struct string_list *paths);
+/* --confirm and --profile, after the scan; `profile` as work_profile() read it. */
+MUST_CHECK enum status work_rank(struct work *work, const struct profile *profile, struct err *err);
+/* What --profile names, read before the scan; NULL when it names none. */
+MUST_CHECK enum status work_profile(struct work *work, struct profile **ret_profile, struct err *err);
 /* The compile commands, when no scan is made. */
 void work_commands(struct work *work);
 /* Finds the finding of an id, a prefix of one that ends at a ':', or FILE:LINE; scans what is needed. */

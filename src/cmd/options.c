@@ -16,6 +16,7 @@ enum option_id {
 	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_EVENTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_ACCEPT_CONTRACT, OPT_WITH_WORKLOAD, OPT_REQUIRE,
 	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
 	OPT_OVER, OPT_AGAINST, OPT_NEEDS, OPT_SURVEY,
+	OPT_CONFIRM, OPT_PROFILE,
 };
 
 enum {
@@ -99,6 +100,10 @@ static const struct option_spec specs[] = {
 	{OPT_CHANGED_SINCE, 0, "changed-since", "REV", CMD_SCAN, "only findings on lines, or in functions, that changed since this git "
 	 "revision, the working tree included", NULL},
 	{OPT_ALL, 0, "all", NULL, CMD_SCAN, "lists what --baseline knows, too", NULL},
+	{OPT_CONFIRM, 0, "confirm", NULL, CMD_SCAN | CMD_AUDIT, "compiles the files of P01, P03 and P07 and asks the compiler what it made "
+	 "of those loops: what it denies ranks one step lower", NULL},
+	{OPT_PROFILE, 0, "profile", "FILE", CMD_SCAN | CMD_AUDIT, "callgrind's output, or the text of `perf report --stdio` or `perf script`: "
+	 "what is in a function with 5% or more of the time ranks one step higher, in one that it never saw one step lower", "*"},
 	{OPT_PATCHES, 0, "patches", "DIR", CMD_SCAN, "writes each candidate to DIR as a patch and prints its name", "*"},
 	{OPT_PROJECT, 0, "project", "DIR", SCANNING, "the folder of assay.yaml, or the tree itself (default: the folder "
 	 "given or the current one)", "*"},
@@ -444,6 +449,12 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		break;
 	case OPT_CHANGED_SINCE:
 		options->changed_since = value;
+		break;
+	case OPT_CONFIRM:
+		options->confirm = true;
+		break;
+	case OPT_PROFILE:
+		options->profile = value;
 		break;
 	case OPT_ALL:
 		options->all = true;

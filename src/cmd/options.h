@@ -24,6 +24,8 @@ struct options {
 	const char *patches;
 	const char *baseline, *changed_since; /* NULL: not narrowed */
 	bool all; /* also what the baseline knows */
+	bool confirm;
+	const char *profile; /* NULL: none */
 	/* the candidate of try */
 	const char *patch, *define, *flags, *cc, *env, *vs, *rev;
 	/* a survey in the candidate's place */

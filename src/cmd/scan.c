@@ -52,13 +52,19 @@ int command_scan(struct invocation *invocation)
 	int code;
 	if (status == ST_OK) {
 		struct narrowing narrowing;
+		struct profile *profile = NULL;
 		status = work_narrowing(&work, &narrowing, &err);
+		if (status == ST_OK)
+			status = work_profile(&work, &profile, &err);
 		if (status == ST_OK)
 			status = work_scan(&work, &paths, &err);
 		if (status == ST_OK)
 			status = hypothesize_findings(&work.session, &err);
 		if (status == ST_OK)
 			work_narrow(&work, &narrowing, &paths);
+		/* After the narrowing: what is left out need not be compiled. */
+		if (status == ST_OK)
+			status = work_rank(&work, profile, &err);
 		/* A scan settles nothing: its hypotheses are those of the next audit. */
 		work.session.run.hypotheses = (struct hypothesis_list){0};
 		if (status == ST_OK && invocation->options.patches)

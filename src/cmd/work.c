@@ -316,6 +316,36 @@ enum status work_scan(struct work *work, const struct string_list *paths, struct
 	return status;
 }
 
+enum status work_profile(struct work *work, struct profile **ret_profile, struct err *err)
+{
+	const char *path = work->invocation->options.profile;
+	*ret_profile = NULL;
+	if (!path)
+		return ST_OK;
+	struct profile *profile = arena_new(&work->session.arena, struct profile);
+	enum status status = profile_read(&work->session.arena, path, profile, err);
+	if (status != ST_OK)
+		return err_context(err, "--profile");
+	*ret_profile = profile;
+	return ST_OK;
+}
+
+enum status work_rank(struct work *work, const struct profile *profile, struct err *err)
+{
+	enum status status = ST_OK;
+	if (profile)
+		rank_by_profile(&work->session, profile);
+	if (work->invocation->options.confirm) {
+		status = build_open(&work->session, err);
+		if (status == ST_OK)
+			status = confirm(&work->session, err);
+		progress_clear(&work->progress);
+	}
+	if (profile || work->invocation->options.confirm)
+		findings_rank(&work->session.run.findings);
+	return status;
+}
+
 void work_commands(struct work *work)
 {
 	scan_commands(&work->session);

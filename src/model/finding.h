@@ -16,6 +16,14 @@ enum baseline_state { BASELINE_NONE, BASELINE_NEW, BASELINE_UNCHANGED, BASELINE_
 /* Where the reason of a deliberate finding stands. */
 enum deliberate_in { DELIBERATE_NOWHERE, DELIBERATE_IN_SOURCE, DELIBERATE_IN_PROJECT };
 
+/* What the compiler of the file says of the loop, when it was asked. */
+enum compiler_word {
+	COMPILER_NOT_ASKED,
+	COMPILER_CONFIRMED, /* it names what holds it up */
+	COMPILER_DENIED,    /* it got over it: the claimed cost can't be whole */
+	COMPILER_SILENT,    /* neither */
+};
+
 /* Replaces `length` bytes at `offset` of `file` by `text`. Edits of one finding never overlap. */
 struct edit {
 	const char *file; /* relative to the tree */
@@ -31,6 +39,8 @@ struct finding {
 	const char *file; /* relative to the tree, '/' between parts */
 	unsigned line, column; /* from 1 */
 	const char *symbol; /* enclosing function, or the macro's name; never NULL */
+	const char *function; /* in whose body it stands, or NULL */
+	unsigned loop_end;    /* last line of the innermost loop around it; 0: none */
 	enum tier tier;
 	enum severity severity;
 	const char *message;  /* what stands there, one sentence */
@@ -39,6 +49,10 @@ struct finding {
 	const char *contract; /* what the candidate promises that a person must confirm, or NULL */
 	struct edit_list edits; /* the candidate; empty: advice only */
 	const char *candidate;  /* the edits as a unified diff, set by hypothesize; or NULL */
+	enum compiler_word compiler;
+	const char *remark; /* who said it and the compiler's own words, or why there are none; NULL: not asked */
+	bool profiled;        /* a profile was given, and `function` is known */
+	double profile_share; /* of its time in `function`, 0 to 1; 0 also when it never saw it */
 	const char *deliberate; /* the reason given in the code or the project file, or NULL */
 	enum deliberate_in deliberate_in;
 	enum baseline_state baseline;
@@ -50,11 +64,13 @@ const char *tier_name(enum tier tier);             /* "A" */
 const char *severity_name(enum severity severity); /* "critical" */
 const char *finding_kind_name(enum finding_kind kind);
 const char *baseline_state_name(enum baseline_state state); /* "unchanged" */
+const char *compiler_word_name(enum compiler_word word); /* "confirmed" */
 const char *deliberate_in_name(enum deliberate_in where);
 bool tier_parse(const char *name, enum tier *ret_tier);
 bool severity_parse(const char *name, enum severity *ret_severity);
 bool finding_kind_parse(const char *name, enum finding_kind *ret_kind);
 bool baseline_state_parse(const char *name, enum baseline_state *ret_state);
+bool compiler_word_parse(const char *name, enum compiler_word *ret_word);
 bool deliberate_in_parse(const char *name, enum deliberate_in *ret_where);
 
 #endif

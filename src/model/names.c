@@ -41,6 +41,7 @@ NAMES(tier, tier, "A", "B", "C")
 NAMES(severity, severity, "low", "medium", "high", "critical")
 NAMES(finding_kind, finding_kind, "finding", "guard")
 NAMES(baseline_state, baseline_state, "none", "new", "unchanged", "absent")
+NAMES(compiler_word, compiler_word, "not asked", "confirmed", "denied", "nothing said")
 NAMES(deliberate_in, deliberate_in, "nowhere", "source", "project")
 NAMES(candidate_kind, candidate_kind, "patch", "define", "flags", "cc", "env", "command", "none")
 NAMES(verdict, verdict, "not settled", "faster", "slower", "no effect", "mixed", "inconclusive", "wrong results",

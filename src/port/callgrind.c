@@ -1,11 +1,24 @@
 #include "port/callgrind.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 
 enum { ID_MAX = 10000000 };
 
 /* Names by their numbers: "(7) name" the first time, "(7)" from then on, over all parts of the file. */
 LIST_OF(const char *, name_list);
+enum { SPELLED_BUCKETS = 1024 };
+/* Names that are written out each time (--compress-strings=no) get numbers of ours. */
+struct spelled {
+	const char *text;
+	size_t id;
+	struct spelled *next;
+};
+struct names {
+	struct name_list by_id;
+	struct spelled *spelled[SPELLED_BUCKETS];
+};
 /* The functions of one name's number: a name can have code in several files. */
 struct node {
 	size_t function, object;
@@ -17,24 +30,47 @@ struct callgrind_reader {
 	struct arena *arena;
 	struct arena scratch;
 	struct callgrind *profile;
-	struct name_list objects, names;
+	struct names objects, names;
 	struct node_list nodes; /* by the name's number */
 	enum callgrind_part part;
 	size_t object, called_object; /* numbers */
 	size_t function, called;      /* in profile->functions; NONE */
 	bool call_pending;            /* the next line is the cost of a call, not of the function */
+	bool jump_pending;            /* the next line is where a jump stands */
+	unsigned positions;           /* so many columns before the costs */
 };
 
 static const size_t NONE = (size_t)-1;
 
-/* Reads "(7) name" at `text`, up to `end`. */
-static bool name_read(struct callgrind_reader *reader, struct name_list *names, const char *text, const char *end,
+static bool spelled_read(struct callgrind_reader *reader, struct names *names, const char *text, const char *end,
+                         size_t *ret_id)
+{
+	size_t size = (size_t)(end - text);
+	struct spelled **bucket = &names->spelled[text_hash(text, size, TEXT_HASH_SEED) % SPELLED_BUCKETS];
+	struct spelled *at = *bucket;
+	while (at && (strncmp(at->text, text, size) != 0 || at->text[size]))
+		at = at->next;
+	if (!at) {
+		at = arena_new(&reader->scratch, struct spelled);
+		*at = (struct spelled){.text = arena_strndup(reader->arena, text, size), .id = names->by_id.count, .next = *bucket};
+		*bucket = at;
+		list_push(&reader->scratch, &names->by_id, at->text);
+	}
+	*ret_id = at->id;
+	return true;
+}
+
+/* Reads "(7) name" or "name" at `text`, up to `end`. */
+static bool name_read(struct callgrind_reader *reader, struct names *known, const char *text, const char *end,
                       size_t *ret_id)
 {
+	struct name_list *names = &known->by_id;
 	char *after = NULL;
-	if (text == end || *text != '(')
+	if (text == end)
 		return false;
-	unsigned long id = strtoul(text + 1, &after, 10);
+	unsigned long id = *text == '(' ? strtoul(text + 1, &after, 10) : 0;
+	if (*text != '(' || (after == text + 1 && *after != ')')) /* "(below main)" is a name */
+		return spelled_read(reader, known, text, end, ret_id);
 	if (after == text + 1 || *after != ')' || id > ID_MAX)
 		return false;
 	while (names->count <= id)
@@ -58,8 +94,8 @@ static size_t function_of(struct callgrind_reader *reader, size_t name, size_t o
 	struct node *node = arena_new(&reader->scratch, struct node);
 	*node = (struct node){.function = reader->profile->functions.count, .object = object, .next = reader->nodes.at[name]};
 	reader->nodes.at[name] = node;
-	const char *file = object < reader->objects.count ? reader->objects.at[object] : NULL;
-	struct callgrind_function function = {.object = file ? file : "", .name = reader->names.at[name]};
+	const char *file = object < reader->objects.by_id.count ? reader->objects.by_id.at[object] : NULL;
+	struct callgrind_function function = {.object = file ? file : "", .name = reader->names.by_id.at[name]};
 	list_push(reader->arena, &reader->profile->functions, function);
 	return node->function;
 }
@@ -76,10 +112,20 @@ static void part_is(struct callgrind_reader *reader, enum callgrind_part part)
 	reader->profile->split = true;
 }
 
-/* "+3 120", "* 7", "0 12": a position and instructions. */
+/* "+3 120", "* 7", "0 12", "0x4838000 12 7": positions and instructions. */
 static bool cost_read(struct callgrind_reader *reader, const char *line, const char *end)
 {
-	const char *space = memchr(line, ' ', (size_t)(end - line));
+	if (reader->jump_pending) {
+		reader->jump_pending = false;
+		return true;
+	}
+	const char *space = line;
+	for (unsigned i = 0; i < reader->positions && space; i++) {
+		space = memchr(space, ' ', (size_t)(end - space));
+		while (space && space + 1 < end && space[1] == ' ')
+			space++;
+		space = space && i + 1 < reader->positions ? space + 1 : space;
+	}
 	if (!space || reader->function == NONE)
 		return false;
 	uint64_t cost = strtoull(space, NULL, 10);
@@ -107,7 +153,11 @@ static bool line_read(struct callgrind_reader *reader, const char *line, const c
 		reader->call_pending = false;
 		return true;
 	}
-	if (starts(line, end, "desc: Trigger: --dump-before="))
+	if (starts(line, end, "positions: "))
+		reader->positions = memmem(line, (size_t)(end - line), "instr line", strlen("instr line")) ? 2 : 1;
+	else if (starts(line, end, "jump=") || starts(line, end, "jcnd="))
+		reader->jump_pending = true;
+	else if (starts(line, end, "desc: Trigger: --dump-before="))
 		part_is(reader, CALLGRIND_BEFORE);
 	else if (starts(line, end, "desc: Trigger: --dump-after="))
 		part_is(reader, CALLGRIND_INSIDE);
@@ -141,7 +191,7 @@ static bool line_read(struct callgrind_reader *reader, const char *line, const c
 enum status callgrind_parse(struct arena *arena, const char *text, struct callgrind *ret_profile, struct err *err)
 {
 	*ret_profile = (struct callgrind){0};
-	struct callgrind_reader reader = {.arena = arena, .profile = ret_profile, .part = CALLGRIND_INSIDE, .function = NONE,
+	struct callgrind_reader reader = {.arena = arena, .positions = 1, .profile = ret_profile, .part = CALLGRIND_INSIDE, .function = NONE,
 	                                  .called = NONE, .object = NONE, .called_object = NONE};
 	arena_init(&reader.scratch);
 	enum status status = ST_OK;

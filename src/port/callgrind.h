@@ -1,7 +1,7 @@
 /* What callgrind (a tool of valgrind) writes: instructions of each function on an emulated CPU, and who called whom.
  *
- * The format is that of valgrind's manual, "Callgrind Format Specification", with name compression and without lines
- * (--dump-line=no --combine-dumps=yes). */
+ * The format is that of valgrind's manual, "Callgrind Format Specification". assay's own runs ask for no lines and one
+ * file (--dump-line=no --combine-dumps=yes); those of others come with all that callgrind can write. */
 #ifndef ASSAY_PORT_CALLGRIND_H
 #define ASSAY_PORT_CALLGRIND_H
 

@@ -89,8 +89,8 @@ static json_t *finding_to_json(const struct finding *finding, const struct line_
 	}
 	for (size_t i = 0; i < anchors->count; i++)
 		json_array_append_new(lines, json_integer(anchors->at[i]));
-	return json_pack("{s:s, s:i, s:o, s:i, s:i, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "pattern",
-	                 finding->pattern, "kind", (int)finding->kind, "file", bytes_to_json(finding->file), "line",
+	return json_pack("{s:s, s:o, s:i, s:i, s:o, s:i, s:i, s:o, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "pattern",
+	                 finding->pattern, "function", text_to_json(finding->function), "loop_end", (int)finding->loop_end, "kind", (int)finding->kind, "file", bytes_to_json(finding->file), "line",
 	                 (int)finding->line, "column", (int)finding->column, "symbol",
 	                 text_to_json(finding->symbol ? finding->symbol : "-"), "tier", (int)finding->tier, "severity",
 	                 (int)finding->severity, "message", text_to_json(finding->message), "claim",
@@ -108,6 +108,8 @@ static struct found finding_from_json(struct arena *arena, const json_t *value)
 	finding->line = (unsigned)json_integer_value(json_object_get(value, "line"));
 	finding->column = (unsigned)json_integer_value(json_object_get(value, "column"));
 	finding->symbol = bytes_from_json(arena, json_object_get(value, "symbol"));
+	finding->function = bytes_from_json(arena, json_object_get(value, "function"));
+	finding->loop_end = (unsigned)json_integer_value(json_object_get(value, "loop_end"));
 	finding->tier = (enum tier)json_integer_value(json_object_get(value, "tier"));
 	finding->severity = (enum severity)json_integer_value(json_object_get(value, "severity"));
 	finding->message = bytes_from_json(arena, json_object_get(value, "message"));

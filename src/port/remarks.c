@@ -1,4 +1,4 @@
-/* libyaml, document by document: a record of a large unit has tens of thousands of them, and only one is held at a time. */
+/* clang's by libyaml, document by document: a record of a large unit has tens of thousands of them, and only one is held at a time. */
 #include "port/remarks.h"
 
 #include "base/text.h"
@@ -140,6 +140,83 @@ enum status remarks_read(struct arena *arena, const char *path, struct remark_li
 	return status;
 }
 
+/* "FILE:LINE:COLUMN: KIND: text"; false: another line. */
+static bool note_read(struct arena *arena, const char *line, const char *end, struct remark *ret_remark)
+{
+	static const struct {
+		const char *word;
+		enum remark_kind kind;
+	} kinds[] = {{"optimized: ", REMARK_PASSED}, {"missed: ", REMARK_MISSED}, {"note: ", REMARK_ANALYSIS}};
+	for (const char *at = line; (at = memchr(at, ':', (size_t)(end - at))); at++) {
+		unsigned long place[2] = {0};
+		const char *text = at;
+		size_t read = 0;
+		for (; read < 2 && text[0] == ':' && text[1] >= '0' && text[1] <= '9'; read++) {
+			char *after = NULL;
+			errno = 0;
+			place[read] = strtoul(text + 1, &after, 10);
+			if (errno || place[read] > UINT32_MAX)
+				return false;
+			text = after;
+		}
+		if (read < 2 || at == line || text >= end || text[0] != ':' || text[1] != ' ')
+			continue;
+		text += 2;
+		for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+			size_t size = strlen(kinds[i].word);
+			if ((size_t)(end - text) < size || memcmp(text, kinds[i].word, size) != 0)
+				continue;
+			text += size;
+			while (text < end && *text == ' ')
+				text++;
+			*ret_remark = (struct remark){.kind = kinds[i].kind, .pass = "gcc", .function = "",
+			                              .name = arena_strndup(arena, kinds[i].word, size - 2),
+			                              .file = arena_strndup(arena, line, (size_t)(at - line)),
+			                              .line = (unsigned)place[0], .column = (unsigned)place[1],
+			                              .text = arena_strndup(arena, text, (size_t)(end - text))};
+			return true;
+		}
+	}
+	return false;
+}
+
+void remarks_parse_gcc(struct arena *arena, const char *text, struct remark_list *ret_remarks)
+{
+	*ret_remarks = (struct remark_list){0};
+	for (const char *line = text; *line;) {
+		const char *end = strchrnul(line, '\n');
+		struct remark remark;
+		if (note_read(arena, line, end, &remark))
+			list_push(arena, ret_remarks, remark);
+		line = *end ? end + 1 : end;
+	}
+}
+
+static bool is_gcc(const struct remark *remark)
+{
+	return strcmp(remark->pass, "gcc") == 0;
+}
+
+bool remark_is_vectorised(const struct remark *remark)
+{
+	if (remark->kind != REMARK_PASSED)
+		return false;
+	if (is_gcc(remark))
+		return text_starts(remark->text, "loop vectorized") || text_starts(remark->text, "loop versioned for vectorization");
+	return strcmp(remark->pass, "loop-vectorize") == 0 && strcmp(remark->name, "Vectorized") == 0;
+}
+
+bool remark_overcomes(const struct remark *remark, const struct remark *missed)
+{
+	if (remark->kind != REMARK_PASSED || strcmp(remark->pass, "licm") != 0 || remark->line != missed->line ||
+	    remark->column != missed->column || !text_equal(remark->file, missed->file) ||
+	    strcmp(remark->function, missed->function) != 0)
+		return false;
+	/* An address is hoisted from the same place as the load behind it. */
+	return strcmp(remark->name, "PromoteLoopAccessesToScalar") == 0 ||
+	       (strcmp(remark->name, "Hoisted") == 0 && strstr(remark->text, "load"));
+}
+
 enum remark_cause remark_cause(const struct remark *remark)
 {
 	static const struct {
@@ -152,6 +229,8 @@ enum remark_cause remark_cause(const struct remark *remark)
 	    {"loop-vectorize", "CantReorderMemOps", CAUSE_ALIAS},
 	    {"loop-vectorize", "CantReorderFPOps", CAUSE_ORDER},
 	};
+	if (is_gcc(remark) && remark->kind == REMARK_MISSED)
+		return strstr(remark->text, "alias") || strstr(remark->text, "dependence between data-refs") ? CAUSE_ALIAS : CAUSE_NONE;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strcmp(remark->pass, known[i].pass) == 0 && strcmp(remark->name, known[i].name) == 0)
 			return known[i].cause;
@@ -166,13 +245,17 @@ static bool is_same_file(const char *a, const char *b)
 	return strcmp(longer + more, shorter) == 0 && (more == 0 || longer[more - 1] == '/');
 }
 
+bool remark_is_at(const struct remark *remark, const char *file, unsigned first_line, unsigned last_line)
+{
+	return remark->file && remark->line >= first_line && remark->line <= last_line && is_same_file(remark->file, file);
+}
+
 const struct remark *remarks_find(const struct remark_list *remarks, enum remark_cause cause, const char *file,
                                   unsigned first_line, unsigned last_line)
 {
 	for (size_t i = 0; i < remarks->count; i++) {
 		const struct remark *remark = &remarks->at[i];
-		if (remark->file && remark->line >= first_line && remark->line <= last_line && remark_cause(remark) == cause &&
-		    is_same_file(remark->file, file))
+		if (remark_cause(remark) == cause && remark_is_at(remark, file, first_line, last_line))
 			return remark;
 	}
 	return NULL;

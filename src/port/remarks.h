@@ -1,8 +1,10 @@
-/* What clang says about its own work: the records of -fsave-optimization-record (YAML, one document a remark).
+/* What compilers say about their own work: clang's records (-fsave-optimization-record: YAML, one document a remark) and
+ * gcc's notes (-fopt-info: lines of text).
  *
  * A detector reads what may hold a compiler up; a remark tells whether it did: licm and gvn name the load that they could
- * not move or drop because of a store, the vectoriser that it may not reorder additions. The names are those of LLVM 19;
- * they are no interface that LLVM promises to keep, so an unknown name is CAUSE_NONE and never an error.
+ * not move or drop because of a store, the vectoriser that it may not reorder additions. The names are those of LLVM 19 and
+ * the words those of gcc 12; they are no interface that anybody promises to keep, so an unknown one is CAUSE_NONE and never
+ * an error.
  */
 #ifndef ASSAY_PORT_REMARKS_H
 #define ASSAY_PORT_REMARKS_H
@@ -10,11 +12,13 @@
 #include "base/arena.h"
 #include "base/err.h"
 
+#include <stdbool.h>
+
 enum remark_kind { REMARK_OTHER, REMARK_PASSED, REMARK_MISSED, REMARK_ANALYSIS, REMARK_FAILURE };
 
 struct remark {
 	enum remark_kind kind;
-	const char *pass, *name;   /* "licm", "LoadWithLoopInvariantAddressInvalidated"; never NULL */
+	const char *pass, *name;   /* "licm", "LoadWithLoopInvariantAddressInvalidated"; of gcc "gcc", "missed"; never NULL */
 	const char *file;          /* as the compiler was given it; NULL: the remark has no place */
 	unsigned line, column;     /* from 1; 0: none */
 	const char *function;      /* "" when it names none */
@@ -36,10 +40,19 @@ MUST_CHECK enum status remarks_parse(struct arena *arena, const char *data, size
 /* The same for a file. ST_SYSTEM or ST_INPUT: it can't be read. */
 MUST_CHECK enum status remarks_read(struct arena *arena, const char *path, struct remark_list *ret_remarks, struct err *err);
 
+/* "x.c:7:3: missed: not vectorized: …": gcc's notes, which name no function. Other lines are passed over. */
+void remarks_parse_gcc(struct arena *arena, const char *text, struct remark_list *ret_remarks);
+
 enum remark_cause remark_cause(const struct remark *remark);
 /* The first remark with this cause on one of the lines of a file, or NULL. A path matches when one of the two ends in the
  * other at a '/': compilers are given relative paths. */
 const struct remark *remarks_find(const struct remark_list *remarks, enum remark_cause cause, const char *file,
                                   unsigned first_line, unsigned last_line);
+
+/* The vectoriser of either compiler took the loop that begins on this line. */
+bool remark_is_vectorised(const struct remark *remark);
+/* A later pass moved the very load (or the accesses) out of the loop that `missed` is about. */
+bool remark_overcomes(const struct remark *remark, const struct remark *missed);
+bool remark_is_at(const struct remark *remark, const char *file, unsigned first_line, unsigned last_line);
 
 #endif

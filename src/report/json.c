@@ -82,6 +82,9 @@ static json_t *finding_json(const struct finding *finding)
 	put(object, "message", text_json(finding->message));
 	put(object, "claim", text_json(finding->claim));
 	put(object, "evidence", text_json(finding->evidence));
+	put(object, "compiler", finding->compiler ? text_json(compiler_word_name(finding->compiler)) : json_null());
+	put(object, "remark", text_json(finding->remark));
+	put(object, "profile_share", finding->profiled ? json_real(finding->profile_share) : json_null());
 	put(object, "contract", text_json(finding->contract));
 	put(object, "candidate", text_json(finding->candidate));
 	put(object, "deliberate", text_json(finding->deliberate));
@@ -830,12 +833,14 @@ GET_NAMED(value_verdict, value_verdict)
 	}
 GET_NAMED_OR_MISSING(baseline_state)
 GET_NAMED_OR_MISSING(deliberate_in)
+GET_NAMED_OR_MISSING(compiler_word)
 
 /* ---- reading: nouns -------------------------------------------------------------------------------------------- */
 
 static struct finding *finding_get(const struct reader *reader, const struct place *place, json_t *object)
 {
 	struct finding *finding = arena_new(reader->arena, struct finding);
+	double share = get_real_or_missing(reader, place, object, "profile_share", -1);
 	*finding = (struct finding){
 		.id = get_text(reader, place, object, "id", false),
 		.pattern = get_text(reader, place, object, "pattern", false),
@@ -849,6 +854,10 @@ static struct finding *finding_get(const struct reader *reader, const struct pla
 		.message = get_text(reader, place, object, "message", true),
 		.claim = get_text(reader, place, object, "claim", true),
 		.evidence = get_text(reader, place, object, "evidence", true),
+		.compiler = get_compiler_word_or_missing(reader, place, object, "compiler"),
+		.remark = get_text_or_missing(reader, place, object, "remark"),
+		.profiled = share >= 0,
+		.profile_share = share >= 0 ? share : 0,
 		.contract = get_text(reader, place, object, "contract", true),
 		.candidate = get_text(reader, place, object, "candidate", true),
 		.deliberate = get_text(reader, place, object, "deliberate", true),

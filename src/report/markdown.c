@@ -565,7 +565,7 @@ static void findings(struct page *page)
 	row(page, "---", "---", "---", "---", "---", NULL);
 	for (size_t i = 0; i < left.count; i++) {
 		const struct finding *finding = left.at[i];
-		const char *evidence = marked(arena, finding->evidence), *state = marked(arena, finding_state(arena, page->run, finding));
+		const char *evidence = marked(arena, finding_evidence(arena, finding)), *state = marked(arena, finding_state(arena, page->run, finding));
 		row(page, finding->kind == FINDING_GUARD ? "guard" : severity_name(finding->severity),
 		    arena_printf(arena, "%s:%u", marked(arena, finding->file), finding->line), marked(arena, finding->message),
 		    evidence[0] && state[0] ? arena_printf(arena, "%s; %s", evidence, state) : evidence[0] ? evidence : state,

@@ -184,6 +184,20 @@ struct family_list all_families(struct arena *arena, const struct run *run)
 	return list;
 }
 
+const char *compiler_text(struct arena *arena, const struct finding *finding)
+{
+	static const char *const lead[] = {"", "confirmed by ", "denied by ", "the compiler: "};
+	return arena_printf(arena, "%s%s", lead[finding->compiler], finding->remark ? finding->remark : "");
+}
+
+const char *finding_evidence(struct arena *arena, const struct finding *finding)
+{
+	if (!finding->compiler)
+		return finding->evidence;
+	const char *said = compiler_text(arena, finding);
+	return finding->evidence ? arena_printf(arena, "%s; %s", finding->evidence, said) : said;
+}
+
 static int finding_compare(const void *a, const void *b)
 {
 	const struct finding *x = *(const struct finding *const *)a, *y = *(const struct finding *const *)b;

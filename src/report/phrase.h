@@ -43,6 +43,10 @@ bool trial_explains(const struct trial *trial);
 const char *trial_limits(struct arena *arena, const struct trial *trial);
 /* "tokens: the 8,812 preprocessed tokens …". */
 const char *rung_evidence(struct arena *arena, enum rung rung, const char *evidence);
+/* "confirmed by gcc-12: lib/x.c:7:3: …" of a finding whose compiler was asked. */
+const char *compiler_text(struct arena *arena, const struct finding *finding);
+/* The finding's own evidence and that, or NULL. */
+const char *finding_evidence(struct arena *arena, const struct finding *finding);
 /* What "faster" rests on besides the measurement, and who has confirmed that, or how to; NULL where nothing does, or the
  * verdict needs none of it. */
 const char *contract_text(struct arena *arena, const struct family *family);

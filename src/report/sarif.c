@@ -481,6 +481,11 @@ static json_t *finding_result(struct arena *arena, const struct run *run, const 
 	put(properties, "built", json_boolean(finding->built));
 	put_text(arena, properties, "claim", finding->claim);
 	put_text(arena, properties, "evidence", finding->evidence);
+	if (finding->compiler)
+		put(properties, "compiler", json_string(compiler_word_name(finding->compiler)));
+	put_text(arena, properties, "remark", finding->remark);
+	if (finding->profiled)
+		put(properties, "profileShare", json_real(finding->profile_share));
 	put_text(arena, properties, "contract", finding->contract);
 	put_text(arena, properties, "candidate", finding->candidate);
 	if (family) {

@@ -220,6 +220,8 @@ static void finding_print(struct printer *printer, const struct finding *finding
 	indented(printer, DIM, SEVERITY_COLUMN, finding->id);
 	if (finding->evidence)
 		indented(printer, PLAIN, SEVERITY_COLUMN, finding->evidence);
+	if (finding->compiler)
+		indented(printer, PLAIN, SEVERITY_COLUMN, compiler_text(arena, finding));
 	if (finding->claim)
 		indented(printer, PLAIN, SEVERITY_COLUMN, arena_printf(arena, "claimed: %s", finding->claim));
 	if (finding->contract)

@@ -82,6 +82,8 @@ struct anchoring {
 	unsigned line;
 	const char *file;
 	unsigned statement; /* first line of the innermost statement around it */
+	unsigned loop_end;  /* last line of the innermost loop around it */
+	const char *function;
 	struct line_list *anchors;
 };
 
@@ -94,12 +96,17 @@ static bool anchor_visit(struct ast_node *node, void *context)
 	bool statement = node->parent && node->parent->kind == AST_COMPOUND;
 	if (statement && range->line > anchoring->statement)
 		anchoring->statement = range->line;
-	if (ast_is_loop(node))
+	if (node->kind == AST_FUNCTION)
+		anchoring->function = node->name;
+	if (ast_is_loop(node)) {
 		list_push(anchoring->arena, anchoring->anchors, range->line);
+		anchoring->loop_end = range->end_line;
+	}
 	return true;
 }
 
-static struct line_list anchors_of(struct arena *arena, const struct ast_unit *unit, const struct finding *finding)
+/* Also sets the finding's function and loop. */
+static struct line_list anchors_of(struct arena *arena, const struct ast_unit *unit, struct finding *finding)
 {
 	struct line_list anchors = {0};
 	struct anchoring anchoring = {.arena = arena, .line = finding->line, .anchors = &anchors,
@@ -109,6 +116,8 @@ static struct line_list anchors_of(struct arena *arena, const struct ast_unit *u
 			ast_walk(unit->top.at[i], anchor_visit, &anchoring);
 	if (anchoring.statement)
 		list_push(arena, &anchors, anchoring.statement);
+	finding->function = anchoring.function;
+	finding->loop_end = anchoring.loop_end;
 	return anchors;
 }
 

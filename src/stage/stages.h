@@ -28,6 +28,25 @@ void scan_commands(struct session *session);
  * can't be parsed becomes a note and the rest goes on. Runs no code of the project. */
 MUST_CHECK enum status scan(struct session *session, const struct scan_request *request, struct err *err);
 
+/* ---- confirm: findings → findings of which the compiler says something ---------------------------------------- */
+/* Asks, for each finding of P01, P03 and P07 in a file that a compile command compiles, that command's compiler what it
+ * made of the loop (clang's records, gcc's notes), and sets finding.compiler and finding.remark. gcc tells little of what it
+ * did not do, so clang is asked as well where it stays silent: what holds up clang's analysis counts, what clang got over
+ * doesn't. A denied finding ranks one step lower. Runs compilers, but no code of the project, and writes to
+ * session->workdir alone (see build_open()). A file that can't be compiled becomes a note and the rest goes on. */
+MUST_CHECK enum status confirm(struct session *session, struct err *err);
+struct remark_list;
+/* Pure: sets finding.compiler and finding.remark by what one compiler said, when it settles the finding. `own`: it is the
+ * command's. `who` is its name. False: it says neither. */
+bool confirm_by(struct arena *arena, struct finding *finding, const struct remark_list *remarks, bool own, const char *who);
+
+/* ---- rank: findings x a profile → findings in another order ----------------------------------------------------- */
+/* Pure. A finding in a function with RANK_HOT_SHARE of the profile's time or more ranks one step up, one in a function that
+ * the profile never saw one step down; its evidence says so. */
+#define RANK_HOT_SHARE 0.05
+struct profile;
+void rank_by_profile(struct session *session, const struct profile *profile);
+
 /* ---- hypothesize: findings, patches, defines → hypotheses --------------------------------------------------- */
 /* Sets finding.candidate of every finding that has edits, and adds a hypothesis for each finding to
  * run.hypotheses: those that have a candidate and those that are deliberate or advice only. */

@@ -1,4 +1,4 @@
-/* Any bytes as a record of optimizations: an error of one line, or remarks that keep their promises; both may be. */
+/* Any bytes as a record of optimizations: an error of one line, or remarks that keep their promises; both may be. And as gcc's notes. */
 #include "port/remarks.h"
 
 #include <stdint.h>
@@ -23,6 +23,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (remark->file && !remarks_find(&remarks, cause, remark->file, remark->line, remark->line))
 			abort();
 	}
+	char *text = arena_strndup(&arena, (const char *)data, size);
+	remarks_parse_gcc(&arena, text, &remarks);
+	for (size_t i = 0; i < remarks.count; i++)
+		if (!remarks.at[i].file || !remarks.at[i].file[0] || !remarks.at[i].text)
+			abort();
 	arena_release(&arena);
 	return 0;
 }

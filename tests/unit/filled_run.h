@@ -175,7 +175,12 @@ static inline struct run *filled_run(struct arena *arena)
 		.line = 40, .column = 21, .symbol = "cipher_xor", .tier = TIER_B, .severity = SEVERITY_HIGH,
 		.message = "`c->key` is read again in every iteration, since the store through `out` may change it",
 		.claim = "up to 60 times faster when the loop vectorises (XOR with a key, gcc -O3)",
-		.evidence = "stores through `uint8_t *`, which may alias `c->key`",
+		.evidence = "stores through `uint8_t *`, which may alias `c->key`; 31.2% of the profile (perf report) is in cipher_xor: "
+		            "ranked one step higher",
+		.compiler = COMPILER_CONFIRMED,
+		.remark = "clang-19: lib/cipher.c:41:22: licm: failed to move load with loop-invariant address because the loop may "
+		          "invalidate its value",
+		.profiled = true, .profile_share = 0.312,
 		.contract = "`out` doesn't overlap `*c`", .candidate = hoist_diff, .built = true};
 	struct finding *empty = arena_new(arena, struct finding);
 	*empty = (struct finding){

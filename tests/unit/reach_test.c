@@ -90,7 +90,7 @@ static void test_callgrind_unsplit_and_damaged(void **state)
 	assert_int_equal(callgrind_parse(&arena, "part: 1\nevents: Ir\nob=(1) /a\nfn=(1) f\n0 3\n", &profile, &err), ST_OK);
 	assert_false(profile.split);
 	assert_int_equal(profile.total[CALLGRIND_INSIDE], 3);
-	static const char *const damaged[] = {"", "events: Ir\n0 3\n", "events: Ir\nfn=(1)\n", "events: Ir\nfn=f\n0 3\n",
+	static const char *const damaged[] = {"", "events: Ir\n0 3\n", "events: Ir\nfn=(1)\n", "events: Ir\nfn=\n0 3\n",
 	                                      "events: Ir\nfn=(99999999999) f\n", "events: Ir\ncalls=1 0\n", "fn=(1) f\n0 3\n"};
 	for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
 		err = ERR_INIT;
