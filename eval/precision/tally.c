@@ -78,6 +78,9 @@ static enum outcome trial_outcome(const struct trial *trial)
 {
 	if (!trial)
 		return OUTCOME_NONE;
+	if (trial->verdict == VERDICT_NOT_BUILT && strncmp(trial->evidence, "no compile command", 18) == 0 &&
+	    trial->hypothesis->finding->built)
+		return OUTCOME_OTHER; /* no reader of it was found, so no compiler was asked */
 	if (trial->verdict == VERDICT_NOT_BUILT)
 		return trial->hypothesis->finding->built ? OUTCOME_BROKEN : OUTCOME_NOT_IN_BUILD;
 	if (trial->code.differ)
