@@ -271,6 +271,12 @@ enum stat_decision stat_decide(double low, double high, double margin)
 	return low > 0 ? DECISION_SLOWER : DECISION_OPEN;
 }
 
+bool stat_no_effect_holds(double low, double high, double margin, double floor_value)
+{
+	static const double FLOOR_MARGINS = 3;
+	return floor_value <= margin || (-margin < low && high < margin && floor_value <= FLOOR_MARGINS * margin);
+}
+
 bool stat_stationary(const double *values, size_t count, double alpha)
 {
 	struct cseq part[2];

@@ -78,5 +78,8 @@ enum stat_decision {
 };
 /* `margin` is a natural logarithm, above 0. */
 enum stat_decision stat_decide(double low, double high, double margin);
+/* May an interval that lies within a floor be called "no effect" within `margin`? Only when it lies within the margin too,
+ * and the floor, below which the machine tells nothing apart, is at most a few times as large (logarithms). */
+bool stat_no_effect_holds(double low, double high, double margin, double floor_value);
 
 #endif

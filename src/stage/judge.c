@@ -12,6 +12,10 @@
  *
  * Of several threads: where a cache-line transfer between their CPUs can't be seen, inconclusive, and never "no effect".
  *
+ * Where the floor widens D, "no effect" needs more, since it is said of the margin that was asked for: the interval lies
+ * within that margin too, and the floor is no more than FLOOR_MARGINS times it (stat_no_effect_holds). Else the floor
+ * hides what there is: inconclusive.
+ *
  * The order matters: an interval that lies within (-D, D) never becomes "faster", however far from 0. measure stops by
  * the same rule (stat_decide); it knows the margin but not the floor, and a larger D only turns "faster" and "slower"
  * into "no effect" or leaves them as they are, never the other way round.
@@ -336,6 +340,8 @@ static void trial_judge_effect(struct session *session, const struct measurement
 	const char *pairs = pairs_text(arena, measurement);
 	const char *quantity = quantity_text(arena, trial);
 	enum stat_decision decision = stat_decide(trial->effect.low, trial->effect.high, margin);
+	bool hidden = (decision == DECISION_NO_EFFECT || decision == DECISION_NEGLIGIBLE) && by_floor &&
+	              !stat_no_effect_holds(trial->effect.low, trial->effect.high, log1p(measurement->plan.margin), margin);
 	if (decision != DECISION_OPEN && measurement->stop == STOP_INTERRUPTED) {
 		trial_inconclusive(arena, trial, outlook_cut_short(arena, measurement, &trial->effect),
 		                   arena_printf(arena, "%s, interrupted after %s, so no verdict follows", effect, pairs), suffix);
@@ -345,6 +351,12 @@ static void trial_judge_effect(struct session *session, const struct measurement
 		trial_inconclusive(arena, trial, outlook_cut_short(arena, measurement, &trial->effect),
 		                   arena_printf(arena, "%s, %s after %s, and at least %u layouts were asked for", effect,
 		                                why_stopped(arena, measurement), pairs, measurement->plan.layouts), suffix);
+		return;
+	}
+	if (hidden) {
+		trial_inconclusive(arena, trial, outlook_open(arena, measurement, &trial->effect, margin),
+		                   arena_printf(arena, "%s, below what the control can tell apart: its noise floor is %.2g %%", effect,
+		                                effect_percent(margin)), suffix);
 		return;
 	}
 	switch (decision) {

@@ -229,6 +229,13 @@ static void value_judge(struct arena *arena, const struct survey_measurement *me
 		                               why_stopped(arena, measurement), rounds_text(arena, survey));
 		return;
 	}
+	if ((decision == DECISION_NO_EFFECT || decision == DECISION_NEGLIGIBLE) &&
+	    !stat_no_effect_holds(value->effect.low, value->effect.high, log1p(survey->margin), survey_margin(survey))) {
+		value_inconclusive(arena, measurement, survey, value);
+		value->evidence = arena_printf(arena, "%s; below what the control can tell apart: its noise floor is %.2g %%",
+		                               value->evidence, effect_percent(survey_margin(survey)));
+		return;
+	}
 	switch (decision) {
 	case DECISION_FASTER:
 	case DECISION_SLOWER:

@@ -87,14 +87,23 @@ static void verdicts_follow_the_interval(void **state)
 	HAS(trial.evidence, "real but negligible");
 }
 
-static void floor_of_the_control_widens_the_margin(void **state)
+static void floor_of_the_control_hides_effects(void **state)
 {
 	struct session *session = *state;
 	struct measurement measurement = samples(session, 30, -0.03, 0.003);
 	assert_int_equal(judged(session, &measurement, 0.001).verdict, VERDICT_FASTER);
 	struct trial trial = judged(session, &measurement, 0.05);
+	/* -3 % is not "no effect" for a control that sees nothing below 5 %. */
+	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
+	HAS(trial.evidence, "noise floor is 5.1 %");
+	measurement = samples(session, 60, 0, 0.004);
+	trial = judged(session, &measurement, 0.02);
 	assert_int_equal(trial.verdict, VERDICT_NO_EFFECT);
-	HAS(trial.evidence, "control's floor");
+	HAS(trial.evidence, "within 2 % (the control's floor)");
+	/* Nor is anything for one that sees nothing below 45 %. */
+	trial = judged(session, &measurement, 0.37);
+	assert_int_equal(trial.verdict, VERDICT_INCONCLUSIVE);
+	HAS(trial.evidence, "noise floor is 45 %");
 }
 
 static void inconclusive_says_what_it_excludes_and_needs(void **state)
@@ -517,7 +526,7 @@ static void every_inconclusive_says_what_it_excludes_and_needs(void **state)
 	static const enum stop_reason stops[] = {STOP_DECIDED, STOP_BUDGET, STOP_INTERRUPTED};
 	static const char *const reasons[] = {"budget of 10 s spent after", "blocks are the least that decide", "before the first pair",
 	                                      "interrupted after", "no verdict follows", "at least 100 layouts were asked for",
-	                                      "differs", "the control took too few", "the control took no pair"};
+	                                      "differs", "its noise floor is", "the control took too few", "the control took no pair"};
 	enum { REASONS = sizeof reasons / sizeof *reasons };
 	unsigned seen[REASONS] = {0}, inconclusive = 0, settled = 0;
 	session->run.alpha = 0.01;
@@ -719,7 +728,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(verdicts_follow_the_interval, setup, teardown),
-	    cmocka_unit_test_setup_teardown(floor_of_the_control_widens_the_margin, setup, teardown),
+	    cmocka_unit_test_setup_teardown(floor_of_the_control_hides_effects, setup, teardown),
 	    cmocka_unit_test_setup_teardown(inconclusive_says_what_it_excludes_and_needs, setup, teardown),
 	    cmocka_unit_test_setup_teardown(failure_and_noise_are_never_a_difference, setup, teardown),
 	    cmocka_unit_test_setup_teardown(disturbed_pairs_are_left_out_and_counted, setup, teardown),
