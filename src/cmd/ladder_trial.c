@@ -200,6 +200,7 @@ static enum status control_get(struct ladder *ladder, const struct site *site, c
 	for (unsigned attempt = 1; attempt <= 2 && !control.quiet; attempt++) {
 		struct plan plan = trial_plan(ladder, trial, ladder->options->alpha,
 		                              arena_printf(arena, "control %u", attempt - 1));
+		plan.same_layout = true;
 		struct measurement measurement = {0};
 		status = trial_measure(ladder, site, &copy, trial, attempt, &plan, &measurement, err);
 		if (status != ST_OK)

@@ -24,7 +24,7 @@ enum metric {
 struct pair {
 	uint32_t block; /* which pair of fresh processes, from 0 */
 	uint32_t index; /* within the block, from 0 */
-	uint64_t layout; /* seed of the layout that both programs of the block have; 0: as built */
+	uint64_t layout; /* seed that the layouts of the block's two programs are drawn from; 0: as built */
 	bool candidate_first; /* the coin */
 	uint64_t iterations;  /* the same on both sides */
 	uint64_t baseline_ns, candidate_ns; /* METRIC_TIME; of commands the wall clock's, whatever the metric is */
@@ -44,6 +44,8 @@ struct plan {
 	uint64_t sample_target_ns; /* aimed at; a workload whose one iteration is longer has longer samples */
 	uint32_t pairs_per_block;  /* 0: from the cost of starting a process */
 	uint32_t layouts; /* 0 or 1: as built; else every block has a fresh layout, and a verdict needs so many at least */
+	bool same_layout; /* over layouts: both sides of a block at the same addresses, as a control wants it, whose spread is to be
+	                   * noise alone; else each draws its own. Not kept with the samples */
 	enum metric metric;
 	int cpu; /* both processes are pinned to it; CPU_CHOOSE: measure picks one; CPU_ANY: unpinned */
 };

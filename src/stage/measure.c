@@ -12,8 +12,9 @@
  * transfer between those costs: where that can't be seen, nothing is measured.
  *
  * Over layouts, each program is linked to a new file for each block instead, at addresses that the block's seed draws:
- * the same seed for both sides, since what differs between them shall be the change alone. Then a block is one layout, and
- * the same sequence runs over layouts.
+ * each side at its own, independently, so that two programs of one source are exchangeable and the median of their ratio
+ * is 0. (At the same addresses it need not be: with f the time at an address and p bytes of padding, f(a + p) - f(a) has
+ * the mean 0 over all a, but not the median.) Then a block is one draw of layouts, and the same sequence runs over them.
  */
 #include "base/stat.h"
 #include "port/host.h"
@@ -180,7 +181,9 @@ static const char *program_layout(struct engine *engine, const struct side *side
 	struct err trouble = ERR_INIT;
 	double left = engine_left(engine);
 	unlink(path);
-	enum status status = layout_link(&engine->block_arena, &side->layout, engine->layout_seed, path, left > 0.001 ? left : 0.001,
+	bool own = side == &engine->sides[CANDIDATE] && !engine->measurement->plan.same_layout;
+	uint64_t seed = own ? layout_seed(engine->layout_seed, 0) : engine->layout_seed;
+	enum status status = layout_link(&engine->block_arena, &side->layout, seed, path, left > 0.001 ? left : 0.001,
 	                                 session->interrupted, &trouble);
 	if (status == ST_OK)
 		return path;

@@ -784,7 +784,7 @@ static void pairs_are_taken_and_kept(void **state)
 	assert_int_not_equal(access(in_folder("pair1"), F_OK), 0);
 }
 
-/* Over layouts, every block has a program of its own making, with the same seed on both sides; the seed is kept. */
+/* Over layouts, every block has programs of its own making; their seed is kept. */
 static void every_block_has_a_fresh_layout(void **state)
 {
 	struct session *session = *state;
@@ -837,6 +837,49 @@ static void every_block_has_a_fresh_layout(void **state)
 	assert_int_equal(measure(session, &baseline, &candidate, NULL, &plan, NULL, &again, &err), ST_OK);
 	if (again.pairs.count)
 		assert_true(again.pairs.at[0].layout == pairs->at[0].layout);
+}
+
+/* How many blocks had one linker script for both sides, and how many had two, by a linker that writes down what it is given. */
+static void scripts_count(struct session *session, struct plan plan, unsigned *ret_same, unsigned *ret_own)
+{
+	struct variant sides[2] = {program("baseline", "GOOD"), program("candidate", "GOOD")};
+	const char *const objects[] = {in_folder("driver.o"), in_folder("runtime.o")};
+	run_ok(arena_printf(&files, "cd %s && rm -f scripts && cc -O1 -I. -c driver.c -o driver.o && printf '%%s\\n' '#!/bin/sh' "
+	                    "'for a; do case $a in *.ld) cksum <\"${a##*,}\" >>%s/scripts;; esac; done' 'exec cc \"$@\"' >spy && "
+	                    "chmod +x spy", folder, folder));
+	sides[0].link.directory = folder;
+	list_push(&files, &sides[0].link.argv, in_folder("spy"));
+	for (size_t i = 0; i < 2; i++) {
+		list_push(&files, &sides[0].link.argv, objects[i]);
+		list_push(&files, &sides[0].link.objects, objects[i]);
+	}
+	sides[1].link = sides[0].link;
+	struct measurement measurement;
+	struct err err = ERR_INIT;
+	if (measure(session, &sides[0], &sides[1], NULL, &plan, NULL, &measurement, &err) != ST_OK)
+		fail_msg("%s", err.text);
+	FILE *file = fopen(in_folder("scripts"), "r");
+	assert_non_null(file);
+	unsigned long sums[2], sizes[2];
+	*ret_same = *ret_own = 0;
+	while (fscanf(file, "%lu %lu %lu %lu", &sums[0], &sizes[0], &sums[1], &sizes[1]) == 4)
+		(*(sums[0] == sums[1] ? ret_same : ret_own))++;
+	fclose(file);
+}
+
+/* Two programs of one source are exchangeable only when each side draws its own layout; a control wants the noise alone. */
+static void sides_draw_their_layouts_independently(void **state)
+{
+	struct plan plan = {.seed = 11, .alpha = 0.01, .margin = 0.01, .budget_s = 3, .sample_target_ns = 100000, .layouts = 8,
+	                    .cpu = CPU_CHOOSE};
+	unsigned same = 0, own = 0;
+	scripts_count(*state, plan, &same, &own);
+	assert_true(own > 0);
+	assert_int_equal(same, 0);
+	plan.same_layout = true;
+	scripts_count(*state, plan, &same, &own);
+	assert_true(same > 0);
+	assert_int_equal(own, 0);
 }
 
 static void crash_and_hang_are_the_candidates_failure(void **state)
@@ -1024,6 +1067,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(outputs_can_be_interrupted, setup, teardown),
 	    cmocka_unit_test_setup_teardown(pairs_are_taken_and_kept, setup, teardown),
 	    cmocka_unit_test_setup_teardown(every_block_has_a_fresh_layout, setup, teardown),
+	    cmocka_unit_test_setup_teardown(sides_draw_their_layouts_independently, setup, teardown),
 	    cmocka_unit_test_setup_teardown(crash_and_hang_are_the_candidates_failure, setup, teardown),
 	    cmocka_unit_test_setup_teardown(baseline_failure_is_not_the_candidates, setup, teardown),
 	    cmocka_unit_test_setup_teardown(interrupted_keeps_the_pairs, setup, teardown),
