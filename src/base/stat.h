@@ -40,7 +40,7 @@ void stat_binomial_interval(uint64_t hits, uint64_t trials, double alpha, double
 double stat_sign_floor(const double *values, size_t count, uint64_t seed);
 
 /* ---- the confidence sequence --------------------------------------------------------------------------------------- */
-#define CSEQ_A 2.0 /* of the mixture: docs/adr/0014 */
+#define CSEQ_A 2.0 /* of the mixture: docs/adr/0007 */
 
 /* ln M_n(s). */
 double cseq_log_m(size_t n, double s);
