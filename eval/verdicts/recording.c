@@ -37,6 +37,13 @@ const char *recording_name(struct arena *arena, const struct recording *recordin
 	                    recording->index);
 }
 
+/* An empty list has no memory, and fwrite() may not be given none. */
+static void list_write(const void *at, size_t size, size_t count, FILE *file)
+{
+	if (count)
+		fwrite(at, size, count, file);
+}
+
 enum status recording_write(const char *path, const struct recording *recording, struct err *err)
 {
 	struct file_head head = {
@@ -71,11 +78,11 @@ enum status recording_write(const char *path, const struct recording *recording,
 			                           pair->candidate_ns, pair->baseline_cpu_ns, pair->candidate_cpu_ns, (uint64_t)pair->metric};
 			fwrite(&record, sizeof record, 1, file);
 		}
-		fwrite(recording->stamps.at, sizeof(double), recording->stamps.count, file);
+		list_write(recording->stamps.at, sizeof(double), recording->stamps.count, file);
 		for (int i = 0; i < 2; i++)
-			fwrite(recording->samples[i].at, sizeof(struct timed), recording->samples[i].count, file);
+			list_write(recording->samples[i].at, sizeof(struct timed), recording->samples[i].count, file);
 		for (int i = 0; i < 2; i++)
-			fwrite(recording->commands[i].at, sizeof(struct timed), recording->commands[i].count, file);
+			list_write(recording->commands[i].at, sizeof(struct timed), recording->commands[i].count, file);
 		good = !ferror(file);
 	}
 	if (file && fclose(file) != 0)
