@@ -28,6 +28,7 @@ static enum claim claim_of(enum stat_decision decision)
 {
 	switch (decision) {
 	case DECISION_OPEN:
+	case DECISION_HIDDEN: /* recordings have no control beside them */
 		return CLAIM_NONE;
 	case DECISION_FASTER:
 		return CLAIM_FASTER;

@@ -193,6 +193,15 @@ long cseq_k(size_t n, double alpha, long at_least)
 	return k;
 }
 
+size_t cseq_least(double alpha)
+{
+	enum { SEARCHED = 1000 };
+	size_t n = 1;
+	while (n < SEARCHED && cseq_k(n, alpha, -1) < 0)
+		n++;
+	return n;
+}
+
 void cseq_init(struct cseq *cseq, double alpha)
 {
 	*cseq = (struct cseq){.alpha = alpha, .k = -1};
@@ -271,10 +280,13 @@ enum stat_decision stat_decide(double low, double high, double margin)
 	return low > 0 ? DECISION_SLOWER : DECISION_OPEN;
 }
 
-bool stat_no_effect_holds(double low, double high, double margin, double floor_value)
+enum stat_decision stat_judge(double low, double high, double margin, double floor_value)
 {
 	static const double FLOOR_MARGINS = 3;
-	return floor_value <= margin || (-margin < low && high < margin && floor_value <= FLOOR_MARGINS * margin);
+	enum stat_decision decision = stat_decide(low, high, fmax(margin, floor_value));
+	bool none = decision == DECISION_NO_EFFECT || decision == DECISION_NEGLIGIBLE;
+	bool within = -margin < low && high < margin && floor_value <= FLOOR_MARGINS * margin;
+	return none && floor_value > margin && !within ? DECISION_HIDDEN : decision;
 }
 
 bool stat_stationary(const double *values, size_t count, double alpha)

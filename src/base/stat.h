@@ -48,6 +48,9 @@ double cseq_log_m(size_t n, double s);
  * is known to reach, -1 for none. */
 long cseq_k(size_t n, double alpha, long at_least);
 
+/* The least number of values with which the interval at `alpha` is finite. */
+size_t cseq_least(double alpha);
+
 struct cseq {
 	double alpha;
 	double *sorted;
@@ -75,11 +78,13 @@ enum stat_decision {
 	DECISION_SLOWER,     /* low > 0 */
 	DECISION_NO_EFFECT,  /* -margin < low and high < margin */
 	DECISION_NEGLIGIBLE, /* both: real, but smaller than the margin */
+	DECISION_HIDDEN,     /* stat_judge: the floor hides what there is */
 };
 /* `margin` is a natural logarithm, above 0. */
 enum stat_decision stat_decide(double low, double high, double margin);
-/* May an interval that lies within a floor be called "no effect" within `margin`? Only when it lies within the margin too,
- * and the floor, below which the machine tells nothing apart, is at most a few times as large (logarithms). */
-bool stat_no_effect_holds(double low, double high, double margin, double floor_value);
+/* The same beside a control whose floor says below what size the machine tells nothing apart (logarithms): the margin is
+ * no smaller than it. Where that makes "no effect" of an interval, the interval has to lie within the asked margin all the
+ * same, and the floor to be at most a few times as large; else DECISION_HIDDEN. */
+enum stat_decision stat_judge(double low, double high, double margin, double floor_value);
 
 #endif

@@ -211,7 +211,7 @@ static enum status control_get(struct ladder *ladder, const struct site *site, c
 			return err_set(err, ST_INPUT, "the workload fails on the baseline: %s", measurement.failure);
 		control_judge(ladder->session, &measurement, attempt, trial->id, &control);
 		/* Too few blocks: another one of the same budget would show as little. */
-		if (!isfinite(control.effect.low) || !isfinite(control.effect.high))
+		if (!effect_bounded(&control.effect))
 			break;
 	}
 	control.seconds = proc_now() - started;

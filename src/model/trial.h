@@ -166,5 +166,13 @@ bool rung_parse(const char *name, enum rung *ret_rung);
 bool step_result_parse(const char *name, enum step_result *ret_result);
 /* 100 (e^theta - 1). */
 double effect_percent(double theta);
+/* The confidence sequence of log-ratios, in the order in which they were taken; not known when there are none. `ret_p` (may
+ * be NULL): always-valid p for "theta is 0", above 0; left alone when there are none. */
+struct effect effect_of_values(const double *values, size_t count, double alpha, const char *population, double *ret_p);
+/* Is its interval bounded on both sides? */
+bool effect_bounded(const struct effect *effect);
+/* As evidence says it: "-1.95 % [-2.20, -1.71]", and one bound of it: "-2.20", "+inf". */
+const char *effect_words(struct arena *arena, const struct effect *effect);
+const char *bound_words(struct arena *arena, double bound);
 
 #endif

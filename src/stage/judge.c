@@ -13,7 +13,7 @@
  * Of several threads: where a cache-line transfer between their CPUs can't be seen, inconclusive, and never "no effect".
  *
  * Where the floor widens D, "no effect" needs more, since it is said of the margin that was asked for: the interval lies
- * within that margin too, and the floor is no more than FLOOR_MARGINS times it (stat_no_effect_holds). Else the floor
+ * within that margin too, and the floor is no more than three times it (stat_judge). Else the floor
  * hides what there is: inconclusive.
  *
  * The order matters: an interval that lies within (-D, D) never becomes "faster", however far from 0. measure stops by
@@ -52,26 +52,11 @@
 #include "stage/judge_outlook.h"
 #include "stage/stages.h"
 
-#include <float.h>
 #include <math.h>
 
 static const double SPREAD_SHARE = 0.8, SPREAD_ALPHA = 0.001;
 
 /* ---- words --------------------------------------------------------------------------------------------------------- */
-
-static const char *bound_text(struct arena *arena, double bound)
-{
-	if (isinf(bound))
-		return bound < 0 ? "-inf" : "+inf";
-	return arena_printf(arena, "%+.2f", effect_percent(bound));
-}
-
-/* "-1.95 % [-2.20, -1.71]" */
-static const char *effect_text(struct arena *arena, const struct effect *effect)
-{
-	return arena_printf(arena, "%+.2f %% [%s, %s]", effect_percent(effect->theta), bound_text(arena, effect->low),
-	                    bound_text(arena, effect->high));
-}
 
 static bool of_commands(const struct measurement *measurement)
 {
@@ -192,28 +177,12 @@ static struct spread spread_of(const struct measurement *measurement, const stru
 static struct effect effect_of(const struct measurement *measurement, bool all, double *ret_floor, uint64_t floor_seed,
                                double *ret_p)
 {
-	struct effect effect = {.population = of_commands(measurement)    ? "as run"
-	                                      : over_layouts(measurement) ? "over layouts"
-	                                                                  : "as built",
-	                        .low = -INFINITY, .high = INFINITY};
+	const char *population = of_commands(measurement) ? "as run" : over_layouts(measurement) ? "over layouts" : "as built";
 	struct arena scratch;
 	arena_init(&scratch);
 	double *ratios = arena_alloc(&scratch, measurement->pairs.count * sizeof *ratios);
 	size_t count = pairs_block_ratios(&measurement->pairs, all, ratios);
-	struct cseq cseq;
-	cseq_init(&cseq, measurement->plan.alpha);
-	for (size_t i = 0; i < count; i++)
-		if (!cseq_add(&cseq, ratios[i]))
-			break;
-	if (cseq.count) {
-		effect.known = true;
-		effect.theta = cseq_median(&cseq);
-		cseq_interval(&cseq, &effect.low, &effect.high);
-		/* Evidence for the other direction than the effect's is none for the effect. Above 0: 0 means "not measured". */
-		if (ret_p)
-			*ret_p = effect.theta * cseq.lean > 0 ? fmax(cseq_p(&cseq), DBL_MIN) : 1;
-	}
-	cseq_release(&cseq);
+	struct effect effect = effect_of_values(ratios, count, measurement->plan.alpha, population, ret_p);
 	if (ret_floor)
 		*ret_floor = stat_sign_floor(ratios, count, floor_seed);
 	arena_release(&scratch);
@@ -254,7 +223,7 @@ void judge_control(struct session *session, const struct measurement *measuremen
 	control.spread = spread_of(measurement, NULL);
 	control.done = control.effect.known;
 	/* An interval that is open to one side excludes nothing there: it is no proof of quiet. */
-	bool bounded = control.done && isfinite(control.effect.low) && isfinite(control.effect.high);
+	bool bounded = control.done && effect_bounded(&control.effect);
 	control.quiet = bounded && !(control.effect.high < 0 || control.effect.low > 0);
 	const char *copy = of_commands(measurement) ? "itself" : "a copy of A";
 	if (measurement->stop == STOP_UNSEEN)
@@ -264,15 +233,15 @@ void judge_control(struct session *session, const struct measurement *measuremen
 	else if (!bounded)
 		control.text = arena_printf(arena, "the control took too few %s (%s; %zu are the least that show anything): "
 		                            "give a larger --budget", of_commands(measurement) ? "runs" : "blocks",
-		                            pairs_text(arena, measurement), blocks_least(measurement->plan.alpha));
+		                            pairs_text(arena, measurement), cseq_least(measurement->plan.alpha));
 	else if (control.quiet)
-		control.text = arena_printf(arena, "A against %s: %s, floor %.2f %%, %s", copy, effect_text(arena, &control.effect),
+		control.text = arena_printf(arena, "A against %s: %s, floor %.2f %%, %s", copy, effect_words(arena, &control.effect),
 		                            effect_percent(control.floor), pairs_text(arena, measurement));
 	else
 		control.text = arena_printf(arena,
 		                            "A against %s differs, %s after %s, so this machine can't judge now: stop other "
 		                            "work on it and try again",
-		                            copy, effect_text(arena, &control.effect), pairs_text(arena, measurement));
+		                            copy, effect_words(arena, &control.effect), pairs_text(arena, measurement));
 	*ret_control = control;
 }
 
@@ -310,7 +279,7 @@ static const char *trial_suffix(struct arena *arena, const struct measurement *m
 	if (trial->excluded_pairs) {
 		struct effect all = effect_of(measurement, true, NULL, 0, NULL);
 		text = arena_printf(arena, "; %u pairs left out as migrated or preempted (with them %s)", trial->excluded_pairs,
-		                    effect_text(arena, &all));
+		                    effect_words(arena, &all));
 	}
 	if (trial->spread.sensitive)
 		text = arena_printf(arena, "%s; layout-sensitive: in 8 of 10 layouts the effect lies between %+.2f and %+.2f %%, in 8 "
@@ -330,18 +299,14 @@ static void trial_judge_effect(struct session *session, const struct measurement
                                const struct control *control, struct trial *trial)
 {
 	struct arena *arena = &session->arena;
-	double margin = log1p(measurement->plan.margin);
-	bool by_floor = control && control->done && control->floor > margin;
-	if (by_floor)
-		margin = control->floor;
-	const char *bound = arena_printf(arena, "%.2g %%%s", effect_percent(margin), by_floor ? " (the control's floor)" : "");
+	double asked = log1p(measurement->plan.margin), floor_value = control && control->done ? control->floor : 0;
+	double margin = fmax(asked, floor_value);
+	const char *bound = arena_printf(arena, "%.2g %%%s", effect_percent(margin), margin > asked ? " (the control's floor)" : "");
 	const char *suffix = trial_suffix(arena, measurement, trial);
-	const char *effect = effect_text(arena, &trial->effect);
+	const char *effect = effect_words(arena, &trial->effect);
 	const char *pairs = pairs_text(arena, measurement);
 	const char *quantity = quantity_text(arena, trial);
-	enum stat_decision decision = stat_decide(trial->effect.low, trial->effect.high, margin);
-	bool hidden = (decision == DECISION_NO_EFFECT || decision == DECISION_NEGLIGIBLE) && by_floor &&
-	              !stat_no_effect_holds(trial->effect.low, trial->effect.high, log1p(measurement->plan.margin), margin);
+	enum stat_decision decision = stat_judge(trial->effect.low, trial->effect.high, asked, floor_value);
 	if (decision != DECISION_OPEN && measurement->stop == STOP_INTERRUPTED) {
 		trial_inconclusive(arena, trial, outlook_cut_short(arena, measurement, &trial->effect),
 		                   arena_printf(arena, "%s, interrupted after %s, so no verdict follows", effect, pairs), suffix);
@@ -351,12 +316,6 @@ static void trial_judge_effect(struct session *session, const struct measurement
 		trial_inconclusive(arena, trial, outlook_cut_short(arena, measurement, &trial->effect),
 		                   arena_printf(arena, "%s, %s after %s, and at least %u layouts were asked for", effect,
 		                                why_stopped(arena, measurement), pairs, measurement->plan.layouts), suffix);
-		return;
-	}
-	if (hidden) {
-		trial_inconclusive(arena, trial, outlook_open(arena, measurement, &trial->effect, margin),
-		                   arena_printf(arena, "%s, below what the control can tell apart: its noise floor is %.2g %%", effect,
-		                                effect_percent(margin)), suffix);
 		return;
 	}
 	switch (decision) {
@@ -374,6 +333,11 @@ static void trial_judge_effect(struct session *session, const struct measurement
 		trial->evidence =
 		    arena_printf(arena, "real but negligible: %s in %s, within %s, %s%s", effect, metric_name(trial->metric), bound,
 		                 pairs, suffix);
+		break;
+	case DECISION_HIDDEN:
+		trial_inconclusive(arena, trial, outlook_open(arena, measurement, &trial->effect, margin),
+		                   arena_printf(arena, "%s, below what the control can tell apart: its noise floor is %.2g %%", effect,
+		                                effect_percent(margin)), suffix);
 		break;
 	case DECISION_OPEN:
 		trial_inconclusive(arena, trial, outlook_open(arena, measurement, &trial->effect, margin),
@@ -470,7 +434,7 @@ static void trial_gate(struct arena *arena, struct trial *trial, double alpha, s
 	if (differs && !passes) {
 		trial_inconclusive(arena, trial, outlook_crowd(arena, trial, alpha, count, budget_s),
 		                   arena_printf(arena, "%s, but among the trials of this hypothesis that may be chance (%s)",
-		                                effect_text(arena, effect), holm_text(arena, trial, count)),
+		                                effect_words(arena, effect), holm_text(arena, trial, count)),
 		                   limits_text(arena, trial));
 	} else if (open && passes && (effect->theta < 0 ? effect->high < margin : effect->low > -margin)) {
 		trial->verdict = effect->theta < 0 ? VERDICT_FASTER : VERDICT_SLOWER;
@@ -478,7 +442,7 @@ static void trial_gate(struct arena *arena, struct trial *trial, double alpha, s
 		trial->evidence = arena_printf(arena,
 		                               "%s in time, %u pairs in %u %s; the difference is certain (%s), "
 		                               "the interval, which holds for all trials at once, does not yet exclude 0%s",
-		                               effect_text(arena, effect), trial->pairs, trial->blocks,
+		                               effect_words(arena, effect), trial->pairs, trial->blocks,
 		                               trial->spread.layouts ? "layouts" : "blocks of fresh processes",
 		                               holm_text(arena, trial, count), limits_text(arena, trial));
 	}
@@ -655,8 +619,8 @@ static const char *family_evidence(struct arena *arena, const struct family *fam
 		                    trial_unconfirmed_contract(first_unconfirmed(family)));
 	const char *needs = family->verdict == VERDICT_INCONCLUSIVE ? family_needs(arena, family) : "";
 	if (tally->measured)
-		return arena_printf(arena, "%s; together their intervals span [%s, %s] %%%s%s", text, bound_text(arena, tally->low),
-		                    bound_text(arena, tally->high), needs[0] ? ", what lies outside is excluded" : "", needs);
+		return arena_printf(arena, "%s; together their intervals span [%s, %s] %%%s%s", text, bound_words(arena, tally->low),
+		                    bound_words(arena, tally->high), needs[0] ? ", what lies outside is excluded" : "", needs);
 	if (tally->same_rung && family->trials.at[0]->evidence)
 		return arena_printf(arena, "%s, at rung %s: %s", text, rung_name(family->trials.at[0]->rung),
 		                    family->trials.at[0]->evidence);

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-enum { BLOCKS_SEARCHED = 1000 };
-
 /* Blocks differ in length, and the next machine is not this one. */
 static const double SPARE = 1.3;
 
@@ -18,14 +16,6 @@ const char *seconds_text(struct arena *arena, double seconds)
 	if (seconds < 48 * 3600)
 		return arena_printf(arena, "%.0f min", seconds / 60);
 	return arena_printf(arena, "%.0f days", seconds / 86400);
-}
-
-size_t blocks_least(double alpha)
-{
-	size_t n = 1;
-	while (n < BLOCKS_SEARCHED && cseq_k(n, alpha, -1) < 0)
-		n++;
-	return n;
 }
 
 static const char *excluded_text(struct arena *arena, const struct effect *effect)
@@ -65,7 +55,7 @@ struct outlook outlook_open(struct arena *arena, const struct measurement *measu
 {
 	double half = half_width(effect), blocks = measurement->blocks, needed;
 	if (!isfinite(half)) {
-		size_t least = blocks_least(measurement->plan.alpha);
+		size_t least = cseq_least(measurement->plan.alpha);
 		needed = SPARE * measurement->elapsed_s * (double)least / fmax(blocks, 1);
 		return outlook_of(arena, effect, arena_printf(arena, "%zu blocks are the least that decide: about %s would be needed",
 		                                              least, seconds_text(arena, needed)), needed);
@@ -89,7 +79,7 @@ struct outlook outlook_cut_short(struct arena *arena, const struct measurement *
 struct outlook outlook_no_pair(struct arena *arena, const struct measurement *measurement)
 {
 	const struct effect none = {0};
-	size_t least = blocks_least(measurement->plan.alpha);
+	size_t least = cseq_least(measurement->plan.alpha);
 	double needed = fmax(measurement->elapsed_s, measurement->plan.budget_s) * (double)least;
 	return outlook_of(arena, &none, arena_printf(arena, "%zu blocks are the least that decide: %s or more would be needed", least,
 	                                             seconds_text(arena, needed)), needed);
@@ -98,13 +88,13 @@ struct outlook outlook_no_pair(struct arena *arena, const struct measurement *me
 struct outlook outlook_control(struct arena *arena, const struct control *control, double alpha)
 {
 	const struct effect none = {0};
-	if (control->done && isfinite(control->effect.low) && isfinite(control->effect.high))
+	if (control->done && effect_bounded(&control->effect))
 		return (struct outlook){
 		    .text = arena_printf(arena, "nothing is excluded; where equal programs differ by %.2f %%, no effect could have been "
 		                         "seen for what it is; no time would help while that lasts",
 		                         fabs(effect_percent(control->effect.theta))),
 		    .needs_s = INFINITY};
-	size_t least = blocks_least(alpha);
+	size_t least = cseq_least(alpha);
 	double needed = SPARE * control->seconds * (double)least / fmax(control->blocks, 1);
 	/* As long again for the trial. */
 	return outlook_of(arena, &none, arena_printf(arena, "about %s would be needed for the control, and as long for the trial",

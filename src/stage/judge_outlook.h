@@ -7,8 +7,6 @@
 
 /* "12.3 s", "5 min" */
 const char *seconds_text(struct arena *arena, double seconds);
-/* The least number of blocks with which an interval at `alpha` is finite. */
-size_t blocks_least(double alpha);
 
 /* The budget was spent, or Ctrl-C came, before the interval decided. `margin`: a natural logarithm. */
 struct outlook outlook_open(struct arena *arena, const struct measurement *measurement, const struct effect *effect,

@@ -25,24 +25,9 @@
 #include "base/text.h"
 #include "stage/stages.h"
 
-#include <float.h>
 #include <math.h>
 
-enum { BLOCKS_SEARCHED = 1000 };
-
 /* ---- words --------------------------------------------------------------------------------------------------------- */
-
-static const char *bound_text(struct arena *arena, double bound)
-{
-	return isinf(bound) ? bound < 0 ? "-inf" : "+inf" : arena_printf(arena, "%+.2f", effect_percent(bound));
-}
-
-/* "-1.95 % [-2.20, -1.71]" */
-static const char *effect_words(struct arena *arena, const struct effect *effect)
-{
-	return arena_printf(arena, "%+.2f %% [%s, %s]", effect_percent(effect->theta), bound_text(arena, effect->low),
-	                    bound_text(arena, effect->high));
-}
 
 static const char *rounds_text(struct arena *arena, const struct survey *survey)
 {
@@ -65,14 +50,6 @@ static const char *why_stopped(struct arena *arena, const struct survey_measurem
 	BUG("stop_reason %d", (int)measurement->stop);
 }
 
-static size_t blocks_least(double alpha)
-{
-	size_t n = 1;
-	while (n < BLOCKS_SEARCHED && cseq_k(n, alpha, -1) < 0)
-		n++;
-	return n;
-}
-
 /* ---- effects --------------------------------------------------------------------------------------------------------- */
 
 /* Where ratios are gathered; `count` rounds at most. */
@@ -91,33 +68,19 @@ static void scratch_open(struct scratch *scratch, const struct survey_measuremen
 static struct effect effect_between(const struct survey_measurement *measurement, size_t a, size_t b, bool all,
                                     double alpha, struct scratch *scratch, size_t *ret_count, double *ret_p)
 {
-	struct effect effect = {.population = "as built", .low = -INFINITY, .high = INFINITY};
 	size_t count = rounds_block_ratios(measurement, a, b, all, scratch->values);
-	struct cseq cseq;
-	cseq_init(&cseq, alpha);
-	for (size_t i = 0; i < count; i++)
-		if (!cseq_add(&cseq, scratch->values[i]))
-			break;
-	if (cseq.count) {
-		effect.known = true;
-		effect.theta = cseq_median(&cseq);
-		cseq_interval(&cseq, &effect.low, &effect.high);
-		/* Evidence for the other direction than the effect's is none for the effect. Above 0: 0 means "not measured". */
-		if (ret_p)
-			*ret_p = effect.theta * cseq.lean > 0 ? fmax(cseq_p(&cseq), DBL_MIN) : 1;
-	}
-	cseq_release(&cseq);
 	if (ret_count)
 		*ret_count = count;
-	return effect;
+	return effect_of_values(scratch->values, count, alpha, "as built", ret_p);
 }
 
-static bool took_part(const struct survey_measurement *measurement, size_t value)
+/* Of a sample of this value; 0: it was never timed. */
+static uint64_t sample_iterations(const struct survey_measurement *measurement, size_t value)
 {
 	for (size_t i = 0; i < measurement->rounds.count; i++)
 		if (measurement->rounds.at[i].samples[value].iterations)
-			return true;
-	return false;
+			return measurement->rounds.at[i].samples[value].iterations;
+	return 0;
 }
 
 /* The time of one iteration, and what it was computed from. */
@@ -139,8 +102,8 @@ static void value_times(struct session *session, const struct survey_measurement
 	if (isinf(value->ns_low))
 		value->ns_low = 0;
 	cseq_release(&cseq);
-	for (size_t i = 0; i < measurement->rounds.count && !value->iterations; i++)
-		value->iterations = measurement->rounds.at[i].samples[index].iterations;
+	if (!value->iterations)
+		value->iterations = sample_iterations(measurement, index);
 	value->excluded = rounds_excluded(measurement, index);
 	if (measurement->bytes_per_iteration)
 		value->bytes_per_iteration = measurement->bytes_per_iteration[index];
@@ -159,14 +122,14 @@ static struct control control_of(struct session *session, const struct survey_me
 	control.floor = stat_sign_floor(scratch->values, count, measurement->plan.seed);
 	control.done = control.effect.known;
 	/* An interval that is open to one side excludes nothing there: it is no proof of quiet. */
-	bool bounded = control.done && isfinite(control.effect.low) && isfinite(control.effect.high);
+	bool bounded = control.done && effect_bounded(&control.effect);
 	control.quiet = bounded && !(control.effect.high < 0 || control.effect.low > 0);
 	if (!control.done)
 		control.text = "no round was taken: give a larger --budget";
 	else if (!bounded)
 		control.text = arena_printf(arena,
 		                            "too few blocks (%s; %zu are the least that show anything): give a larger --budget",
-		                            rounds_text(arena, survey), blocks_least(measurement->plan.alpha));
+		                            rounds_text(arena, survey), cseq_least(measurement->plan.alpha));
 	else if (control.quiet)
 		control.text = arena_printf(arena, "the baseline against a copy of it in the same squares: %s, floor %.2f %%",
 		                            effect_words(arena, &control.effect), effect_percent(control.floor));
@@ -210,7 +173,7 @@ static void value_inconclusive(struct arena *arena, const struct survey_measurem
 	if (isinf(effect->low) || isinf(effect->high))
 		value->evidence = arena_printf(
 			arena, "%s after %s: %zu blocks are the least that decide: give a larger --budget",
-			why_stopped(arena, measurement), rounds_text(arena, survey), blocks_least(survey->interval_alpha));
+			why_stopped(arena, measurement), rounds_text(arena, survey), cseq_least(survey->interval_alpha));
 	else
 		value->evidence = arena_printf(
 			arena, "%s, %s after %s: more than %.2f %% faster and more than %.2f %% slower are excluded%s",
@@ -222,18 +185,12 @@ static void value_judge(struct arena *arena, const struct survey_measurement *me
                         struct survey_value *value)
 {
 	const char *effect = effect_words(arena, &value->effect), *suffix = value_suffix(arena, value);
-	enum stat_decision decision = stat_decide(value->effect.low, value->effect.high, survey_margin(survey));
+	enum stat_decision decision =
+		stat_judge(value->effect.low, value->effect.high, log1p(survey->margin), survey->control.floor);
 	if (decision != DECISION_OPEN && survey->held_back) {
 		value->verdict = VALUE_INCONCLUSIVE;
 		value->evidence = arena_printf(arena, "%s, %s after %s: no verdict follows", effect,
 		                               why_stopped(arena, measurement), rounds_text(arena, survey));
-		return;
-	}
-	if ((decision == DECISION_NO_EFFECT || decision == DECISION_NEGLIGIBLE) &&
-	    !stat_no_effect_holds(value->effect.low, value->effect.high, log1p(survey->margin), survey_margin(survey))) {
-		value_inconclusive(arena, measurement, survey, value);
-		value->evidence = arena_printf(arena, "%s; below what the control can tell apart: its noise floor is %.2g %%",
-		                               value->evidence, effect_percent(survey_margin(survey)));
 		return;
 	}
 	switch (decision) {
@@ -248,6 +205,11 @@ static void value_judge(struct arena *arena, const struct survey_measurement *me
 		value->evidence = arena_printf(arena, "%s%s in time, within %s%s",
 		                               decision == DECISION_NEGLIGIBLE ? "real but negligible: " : "", effect,
 		                               margin_text(arena, survey), suffix);
+		break;
+	case DECISION_HIDDEN:
+		value_inconclusive(arena, measurement, survey, value);
+		value->evidence = arena_printf(arena, "%s; below what the control can tell apart: its noise floor is %.2g %%",
+		                               value->evidence, effect_percent(survey_margin(survey)));
 		break;
 	case DECISION_OPEN:
 		value_inconclusive(arena, measurement, survey, value);
@@ -317,47 +279,30 @@ static void top_find(const struct survey_measurement *measurement, struct survey
 	}
 }
 
-/* "a, b and c" of the values that `belongs` picks; NULL: none. */
-static const char *values_listed(struct arena *arena, const struct survey *survey,
-                                 bool (*belongs)(const struct survey_value *value))
+/* "a, b, c" of the values with this verdict; NULL: none. */
+static const char *values_listed(struct arena *arena, const struct survey *survey, enum value_verdict verdict)
 {
 	struct string_list names = {0};
 	for (size_t i = 0; i < survey->values.count; i++)
-		if (belongs(&survey->values.at[i]))
+		if (survey->values.at[i].verdict == verdict)
 			list_push(arena, &names, survey->values.at[i].value);
 	return names.count ? text_join(arena, &names, ", ") : NULL;
 }
 
-static bool is_among_fastest(const struct survey_value *value)
-{
-	return value->among_fastest;
-}
-
-#define HAS_VERDICT(name, which)                                                                                       \
-	static bool name(const struct survey_value *value)                                                                 \
-	{                                                                                                                  \
-		return value->verdict == (which);                                                                              \
-	}
-HAS_VERDICT(is_slower, VALUE_SLOWER)
-HAS_VERDICT(is_inconclusive, VALUE_INCONCLUSIVE)
-HAS_VERDICT(is_wrong, VALUE_WRONG_RESULTS)
-HAS_VERDICT(is_missing, VALUE_MISSING)
-HAS_VERDICT(is_unavailable, VALUE_UNAVAILABLE)
-HAS_VERDICT(is_failed, VALUE_FAILED)
-
 static const char *fastest_text(struct arena *arena, const struct survey *survey)
 {
-	size_t among = 0;
+	struct string_list among = {0};
 	double least = INFINITY;
 	if (!survey->top_known || survey->held_back || !survey->control.quiet || survey->candidates == 0)
 		return NULL;
 	for (size_t i = 0; i < survey->values.count; i++) {
-		among += survey->values.at[i].among_fastest;
+		if (survey->values.at[i].among_fastest)
+			list_push(arena, &among, survey->values.at[i].value);
 		if (survey->values.at[i].against_top.known)
 			least = fmin(least, survey->values.at[i].against_top.low);
 	}
-	if (among > 1)
-		return arena_printf(arena, "among the fastest: %s", values_listed(arena, survey, is_among_fastest));
+	if (among.count > 1)
+		return arena_printf(arena, "among the fastest: %s", text_join(arena, &among, ", "));
 	if (!isfinite(least))
 		return NULL; /* the others failed while they were measured */
 	return arena_printf(arena, "fastest: %s, every other takes at least %.1f %% longer",
@@ -371,12 +316,12 @@ void judge_survey_text(struct session *session, struct survey *survey)
 	const char *baseline = survey->values.at[survey->baseline].value;
 	const struct {
 		const char *what;
-		bool (*belongs)(const struct survey_value *value);
-	} lists[] = {{"wrong results", is_wrong},
-	             {"missing from the build", is_missing},
-	             {"failed", is_failed},
-	             {"inconclusive", is_inconclusive},
-	             {"unavailable", is_unavailable}};
+		enum value_verdict verdict;
+	} lists[] = {{"wrong results", VALUE_WRONG_RESULTS},
+	             {"missing from the build", VALUE_MISSING},
+	             {"failed", VALUE_FAILED},
+	             {"inconclusive", VALUE_INCONCLUSIVE},
+	             {"unavailable", VALUE_UNAVAILABLE}};
 	if (survey->failure)
 		list_push(arena, &parts, survey->failure);
 	else if (!survey->control.quiet)
@@ -386,12 +331,12 @@ void judge_survey_text(struct session *session, struct survey *survey)
 	const char *fastest = survey->failure ? NULL : fastest_text(arena, survey);
 	if (fastest)
 		list_push(arena, &parts, fastest);
-	const char *slower = values_listed(arena, survey, is_slower);
+	const char *slower = values_listed(arena, survey, VALUE_SLOWER);
 	if (slower)
 		list_push(arena, &parts, arena_printf(arena, "slower than %s: %s", baseline, slower));
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		const char *names = values_listed(arena, survey, lists[i].belongs);
-		if (names && !(survey->failure && lists[i].belongs == is_failed))
+		const char *names = values_listed(arena, survey, lists[i].verdict);
+		if (names && !(survey->failure && lists[i].verdict == VALUE_FAILED))
 			list_push(arena, &parts, arena_printf(arena, "%s: %s", lists[i].what, names));
 	}
 	survey->evidence = text_join(arena, &parts, "; ");
@@ -456,7 +401,7 @@ void judge_survey(struct session *session, const struct survey_measurement *meas
 		if (measurement->failures && measurement->failures[i]) {
 			value->verdict = VALUE_FAILED;
 			value->evidence = measurement->failures[i];
-		} else if (took_part(measurement, i)) {
+		} else if (sample_iterations(measurement, i)) {
 			value_measured(session, measurement, survey, i, &scratch);
 		} else if (value->verdict == VALUE_OPEN || value->verdict == VALUE_INCONCLUSIVE) {
 			value->verdict = VALUE_INCONCLUSIVE;
