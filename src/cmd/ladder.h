@@ -73,10 +73,11 @@ void trial_settle(struct ladder *ladder, struct trial *trial, enum rung rung, en
                   const char *text);
 /* True when the rung is beyond --to-rung; the trial then ends as inconclusive unless something settled it. */
 bool trial_stops_before(struct ladder *ladder, struct trial *trial, enum rung rung);
-/* "block=4096 level=3", each with `prefix` before it. */
 /* Of one trial of the hypothesis. */
 double hypothesis_budget(const struct ladder *ladder, const struct hypothesis *hypothesis);
+/* What names the project to --project, quoted: its folder, or a project file that is not called assay.yaml. */
 const char *project_argument(struct arena *arena, const struct project *project);
+/* "block=4096 level=3", each with `prefix` before it. */
 char *params_text(struct arena *arena, const struct binding_list *params, const char *prefix);
 /* The command that repeats a trial, complete with everything that was not the default. */
 const char *trial_repeat(struct ladder *ladder, const struct trial *trial);
@@ -104,9 +105,9 @@ MUST_CHECK enum status command_baseline_get(struct ladder *ladder, const struct 
 /* The baseline that a candidate with a variable more in its environment is compared with. */
 struct baseline *baseline_with_env(struct arena *arena, const struct baseline *baseline,
                                    const struct hypothesis *hypothesis);
-/* What of the changed files the site is about. */
 /* What the project file says of it; NULL: it is no claim of the project file. */
 const struct claimed *claim_of(const struct ladder *ladder, const struct hypothesis *hypothesis);
+/* What of the changed files the site is about. */
 const struct string_list *site_files(const struct site *site, const struct string_list *changed);
 
 /* ---- ladder_site.c: the rungs that don't depend on parameters ------------------------------------------------- */

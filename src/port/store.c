@@ -845,7 +845,9 @@ enum status store_survey_measurement_get(struct store *store, struct arena *aren
 		code = sqlite3_step(statement);
 	bool known = code == SQLITE_ROW && sqlite3_column_int64(statement, 7) > 0 &&
 	             sqlite3_column_int64(statement, 7) <= SURVEY_VALUES_MAX && sqlite3_column_int64(statement, 8) >= 0 &&
-	             sqlite3_column_int64(statement, 8) < sqlite3_column_int64(statement, 7);
+	             sqlite3_column_int64(statement, 8) < sqlite3_column_int64(statement, 7) &&
+	             sqlite3_column_int64(statement, 9) >= 0 &&
+	             sqlite3_column_int64(statement, 9) < sqlite3_column_int64(statement, 7);
 	if (known) {
 		*ret_measurement = (struct survey_measurement){
 			.plan = {.seed = (uint64_t)sqlite3_column_int64(statement, 0),

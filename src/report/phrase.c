@@ -125,7 +125,7 @@ const char *part_bound(struct arena *arena, const struct hot_share *part)
 	if (!part->sampled)
 		return "no bound, since its share of the time is not known";
 	if (!isfinite(part->gain_most) || part->gain_most >= 3)
-		return "its share is too large for a bound that says anything";
+		return "no bound that says anything";
 	return arena_printf(arena, "nothing confined to it makes the whole faster by more than %s",
 	                    part->gain_most < 0.1 ? fraction_text(arena, part->gain_most)
 	                                          : arena_printf(arena, "%.0f %%", 100 * part->gain_most));

@@ -386,8 +386,8 @@ void judge_trial(struct session *session, const struct measurement *measurement,
 		trial->verdict = VERDICT_FAILED;
 		trial->evidence = measurement->failure;
 	} else if (measurement->stop == STOP_UNSEEN) {
-		trial->verdict = VERDICT_INCONCLUSIVE;
-		trial->evidence = arena_printf(arena, "not judged: %s", transfer_text(arena, &trial->transfer));
+		trial_inconclusive(arena, trial, outlook_unmeasured(arena, false, session->run.budget_s),
+		                   arena_printf(arena, "not judged: %s", transfer_text(arena, &trial->transfer)), "");
 	} else if (control && !control->quiet) {
 		trial_inconclusive(arena, trial, outlook_control(arena, control, session->run.alpha),
 		                   arena_printf(arena, "not judged: %s", control->text ? control->text : "no control was made"), "");

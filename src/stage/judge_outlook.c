@@ -94,6 +94,8 @@ struct outlook outlook_control(struct arena *arena, const struct control *contro
 		                         "seen for what it is; no time would help while that lasts",
 		                         fabs(effect_percent(control->effect.theta))),
 		    .needs_s = INFINITY};
+	if (control->transfer.threads && !transfer_visible(&control->transfer))
+		return outlook_of(arena, &none, "no time would help while that can't be seen", INFINITY);
 	size_t least = cseq_least(alpha);
 	double needed = SPARE * control->seconds * (double)least / fmax(control->blocks, 1);
 	/* As long again for the trial. */

@@ -795,7 +795,8 @@ static void map_part(struct arena *arena, struct arena *scratch, const struct pr
 			size_t hits = scope_samples(scratch, profile, &scope);
 			share.time_share = (double)hits / (double)profile->spots.count;
 			share.time_share_high = share_high(profile, hits, alpha);
-			share.gain_most = reach_gain_most(share.time_share_high);
+			/* Of threads that wait for each other no share of CPU time bounds anything. */
+			share.gain_most = profile->threads ? INFINITY : reach_gain_most(share.time_share_high);
 		}
 	}
 	list_push(arena, &map->parts, share);
@@ -820,8 +821,11 @@ enum status reach_map(struct session *session, const struct variant *baseline, c
 		ret_map->lack = arena_printf(arena, "%s%s%s%s%s", counted ? "" : "not counted: ", counted ? "" : profile->calls_lack,
 		                             counted || sampled ? "" : "; ", sampled ? "" : "not sampled: ",
 		                             sampled ? "" : profile->spots_lack);
-	else if (profile->symbols.threads)
+	else if (profile->threads)
 		ret_map->lack = "the workload has threads: emulation lets them take turns, and shares of time are shares of CPU time";
+	else if (profile->symbols.cpu_choice)
+		ret_map->lack = arena_printf(arena, "the program may choose code by the CPU (%s): what a part calls is known of an "
+		                             "emulated CPU only", profile->symbols.cpu_choice);
 	if (counted || sampled)
 		map_functions(arena, profile, ret_map);
 	for (size_t i = 0; (counted || sampled) && i < parts->count; i++)

@@ -551,6 +551,23 @@ static void every_inconclusive_says_what_it_excludes_and_needs(void **state)
 	for (unsigned r = 0; r < REASONS; r++)
 		if (!seen[r])
 			fail_msg("no trial was inconclusive for: %s", reasons[r]);
+	/* Threads between whose CPUs no transfer can be seen: the same from the store as in the run. */
+	struct measurement unseen = {.stop = STOP_UNSEEN, .transfer = {.threads = 2, .cpus = "0,1", .shared_ns = 9, .private_ns = 8,
+	                                                                .bursts = 400}};
+	struct control quiet = control_like(session, CONTROL_QUIET);
+	struct trial sightless = {0};
+	judge_trial(session, &unseen, &quiet, &sightless);
+	assert_int_equal(sightless.verdict, VERDICT_INCONCLUSIVE);
+	says_all(&sightless);
+	const char *judged_once = sightless.evidence;
+	judge_unmeasured(session, false, &sightless);
+	assert_string_equal(sightless.evidence, judged_once);
+	struct control blind = {0};
+	judge_control(session, &unseen, &blind);
+	sightless = (struct trial){0};
+	judge_trial(session, &(struct measurement){.stop = STOP_BUDGET}, &blind, &sightless);
+	says_all(&sightless);
+	HAS(sightless.evidence, "no time would help");
 	/* For what is no matter of measuring. */
 	struct trial stopped = {.verdict = VERDICT_INCONCLUSIVE, .rung = RUNG_CODE, .evidence = "not asked: --to-rung code"};
 	judge_unmeasured(session, false, &stopped);

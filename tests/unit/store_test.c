@@ -509,6 +509,17 @@ static void test_surveys_migrate_and_are_kept(void **state)
 	assert_true(round->samples[0].ns == UINT64_C(1) << 41 && round->samples[0].flags == 2 && round->samples[0].place == 1);
 	assert_true(round->samples[1].iterations == 0 && round->samples[2].ns == 5 && round->samples[3].ns == 5000);
 	store_close(store);
+	/* Numbers that would lead beyond arrays of so many values are as good as none. */
+	static const char *const damage[] = {"candidates = 3", "candidates = 4000000000", "candidates = -1", "baseline = 3",
+	                                     "value_count = 1000", "value_count = 0"};
+	for (size_t i = 0; i < sizeof damage / sizeof *damage; i++) {
+		sql(f->path, arena_printf(&f->arena, "UPDATE survey_measurement SET candidates = 2, baseline = 2, value_count = 3;"
+		                               "UPDATE survey_measurement SET %s", damage[i]));
+		store = opened(f->path);
+		assert_int_equal(store_survey_measurement_get(store, &f->arena, "r", "s1", &got, &ended, &err), ST_OK);
+		assert_true(got.values == 0 && got.rounds.count == 0 && !ended);
+		store_close(store);
+	}
 }
 
 /* Bit for bit: a verdict is computed from it again. */
