@@ -65,9 +65,11 @@ enum status maps_draw(struct ladder *ladder, struct err *err)
 {
 	const struct project *project = &ladder->session->project;
 	enum status status = ST_OK;
-	for (size_t i = 0; i < project->maps.count && status == ST_OK; i++)
-		for (size_t k = 0; k < project->workloads.count && status == ST_OK; k++)
-			if (text_equal(project->workloads.at[k]->name, project->maps.at[i].workload))
-				status = map_draw(ladder, &project->maps.at[i], project->workloads.at[k], err);
+	for (size_t i = 0; i < project->maps.count && status == ST_OK; i++) {
+		/* --workload may have left it out. */
+		const struct workload *workload = workload_find(&project->workloads, project->maps.at[i].workload);
+		if (workload)
+			status = map_draw(ladder, &project->maps.at[i], workload, err);
+	}
 	return status;
 }

@@ -53,10 +53,10 @@ static const struct string_list *values_of(const struct workload *workload, cons
 {
 	if (asked->values.count)
 		return &asked->values;
-	for (size_t i = 0; i < workload->params.count; i++)
-		if (text_equal(workload->params.at[i].name, asked->over))
-			return &workload->params.at[i].values;
-	BUG("the survey %s is over no parameter", asked->name);
+	const struct param *over = param_find(&workload->params, asked->over);
+	if (!over)
+		BUG("the survey %s is over no parameter", asked->name);
+	return &over->values;
 }
 
 /* The workload's other parameters, with the survey's values in place of the workload's. */
@@ -64,13 +64,9 @@ static struct param_list others_of(struct arena *arena, const struct workload *w
 {
 	struct param_list others = {0};
 	for (size_t i = 0; i < workload->params.count; i++) {
-		struct param param = workload->params.at[i];
-		if (text_equal(param.name, asked->over))
-			continue;
-		for (size_t k = 0; k < asked->params.count; k++)
-			if (text_equal(asked->params.at[k].name, param.name))
-				param = asked->params.at[k];
-		list_push(arena, &others, param);
+		const struct param *param = &workload->params.at[i], *instead = param_find(&asked->params, param->name);
+		if (!text_equal(param->name, asked->over))
+			list_push(arena, &others, instead ? *instead : *param);
 	}
 	return others;
 }
@@ -407,13 +403,12 @@ enum status surveys_settle(struct ladder *ladder, const struct asked_survey_list
 	const struct workload_list *workloads = &ladder->session->project.workloads;
 	if (surveys->count && ladder->options->layouts >= 2)
 		session_note(ladder->session, "--layouts", "surveys are measured as built: their values share one program");
-	for (size_t i = 0; i < surveys->count; i++)
-		for (size_t k = 0; k < workloads->count; k++) {
-			if (!text_equal(workloads->at[k]->name, surveys->at[i].workload))
-				continue;
-			enum status status = asked_settle(ladder, &surveys->at[i], workloads->at[k], err);
-			if (status != ST_OK)
-				return status;
-		}
+	for (size_t i = 0; i < surveys->count; i++) {
+		/* --workload may have left it out. */
+		const struct workload *workload = workload_find(workloads, surveys->at[i].workload);
+		enum status status = workload ? asked_settle(ladder, &surveys->at[i], workload, err) : ST_OK;
+		if (status != ST_OK)
+			return status;
+	}
 	return ST_OK;
 }

@@ -270,15 +270,11 @@ static bool format_parse(const char *value, enum format *ret_format)
 static enum status events_add(struct arena *arena, const struct option_spec *spec, const char *value,
                               struct string_list *events, struct err *err)
 {
-	for (const char *at = value;;) {
-		size_t size = strcspn(at, ",");
-		if (size == 0)
+	comma_split(arena, value, events);
+	for (size_t i = 0; i < events->count; i++)
+		if (!events->at[i][0])
 			return bad_value(err, spec, value, "names of events with commas between them");
-		list_push(arena, events, arena_strndup(arena, at, size));
-		if (!at[size])
-			return ST_OK;
-		at += size + 1;
-	}
+	return ST_OK;
 }
 
 static enum status option_apply(struct arena *arena, const struct option_spec *spec, const char *value,

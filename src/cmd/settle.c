@@ -187,16 +187,21 @@ static double options_alpha_share(const struct ladder *ladder, size_t trials)
 	return ladder->options->alpha / (double)(trials ? trials : 1);
 }
 
+/* A trial of what was looked at in no workload and no unit. */
+static struct trial *trial_nowhere(struct ladder *ladder, const struct hypothesis *hypothesis)
+{
+	struct baseline *none = arena_new(ladder_arena(ladder), struct baseline);
+	struct site_list sites = {0};
+	none->config = ladder->options->configs.at[0];
+	return trial_begin(ladder, site_new(ladder, hypothesis, none, &sites), NULL);
+}
+
 /* --with-workload: the command that repeats the trial goes as far as the code, without that option. */
 static void hypothesis_not_tried(struct ladder *ladder, const struct hypothesis *hypothesis, const struct string_list *changed)
 {
-	struct arena *arena = ladder_arena(ladder);
-	struct baseline *none = arena_new(arena, struct baseline);
-	none->config = ladder->options->configs.at[0];
-	struct site_list sites = {0};
-	struct trial *trial = trial_begin(ladder, site_new(ladder, hypothesis, none, &sites), NULL);
+	struct trial *trial = trial_nowhere(ladder, hypothesis);
 	trial_settle(ladder, trial, RUNG_BUILT, VERDICT_INCONCLUSIVE, 0,
-	             arena_printf(arena, "not tried: no workload of the project compiles %s", changed->count ? changed->at[0] : "it"));
+	             arena_printf(ladder_arena(ladder), "not tried: no workload of the project compiles %s", changed->count ? changed->at[0] : "it"));
 	trial_end(ladder, trial);
 }
 
@@ -210,9 +215,7 @@ static enum status hypothesis_settle(struct ladder *ladder, const struct hypothe
 	if (status == ST_OK)
 		status = sites_find(ladder, hypothesis, &changed, &sites, &trouble);
 	if (status != ST_OK) {
-		struct baseline none = {.config = ladder->options->configs.at[0]};
-		struct site *site = site_new(ladder, hypothesis, &none, &sites);
-		struct trial *trial = trial_begin(ladder, site, NULL);
+		struct trial *trial = trial_nowhere(ladder, hypothesis);
 		status = trial_trouble(ladder, trial, RUNG_BUILT, proc_now(), &trouble, err);
 		if (status == ST_OK)
 			trial_end(ladder, trial);
@@ -286,11 +289,7 @@ static void hypothesis_advice(struct ladder *ladder, const struct hypothesis *hy
 	                                            : NULL;
 	if (!reason)
 		return;
-	struct baseline *none = arena_new(ladder_arena(ladder), struct baseline);
-	none->config = ladder->options->configs.at[0];
-	struct site_list sites = {0};
-	struct site *site = site_new(ladder, hypothesis, none, &sites);
-	struct trial *trial = trial_begin(ladder, site, NULL);
+	struct trial *trial = trial_nowhere(ladder, hypothesis);
 	trial_settle(ladder, trial, RUNG_INTENT, VERDICT_DELIBERATE, 0, reason);
 	trial_end(ladder, trial);
 }

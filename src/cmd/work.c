@@ -566,14 +566,10 @@ enum status work_workloads(struct work *work, struct err *err)
 		return command_workload(work, err);
 	if (options->bench_sources.count || options->bench_flags || options->bench_libs)
 		return err_set(err, ST_USAGE, "--bench-source, --bench-flags and --bench-libs need --bench FILE.c");
-	for (size_t i = 0; i < options->workloads.count; i++) {
-		bool known = false;
-		for (size_t k = 0; k < project->workloads.count && !known; k++)
-			known = strcmp(project->workloads.at[k]->name, options->workloads.at[i]) == 0;
-		if (!known)
+	for (size_t i = 0; i < options->workloads.count; i++)
+		if (!workload_find(&project->workloads, options->workloads.at[i]))
 			return err_set(err, ST_USAGE, "no workload '%s' in %s: %s", options->workloads.at[i],
 			               project->file ? project->file : project->dir, workload_names(arena, &project->workloads));
-	}
 	struct workload_list kept = {0};
 	for (size_t i = 0; i < project->workloads.count; i++) {
 		if (!wanted(&options->workloads, project->workloads.at[i]->name))

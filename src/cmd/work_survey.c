@@ -6,22 +6,6 @@
 
 #include <string.h>
 
-static bool has_param(const struct workload *workload, const char *name)
-{
-	for (size_t i = 0; i < workload->params.count; i++)
-		if (text_equal(workload->params.at[i].name, name))
-			return true;
-	return false;
-}
-
-static const struct workload *workload_named(const struct project *project, const char *name)
-{
-	for (size_t i = 0; i < project->workloads.count; i++)
-		if (text_equal(project->workloads.at[i]->name, name))
-			return project->workloads.at[i];
-	return NULL;
-}
-
 /* --over, said again. */
 static const char *over_argument(struct arena *arena, const struct options *options, const struct workload *workload)
 {
@@ -51,7 +35,7 @@ static enum status surveys_over(struct work *work, struct err *err)
 		const struct workload *workload = project->workloads.at[i];
 		if (workload->run && !named)
 			continue;
-		if (!has_param(workload, options->over) && !(named && options->over_values.count))
+		if (!param_find(&workload->params, options->over) && !(named && options->over_values.count))
 			continue;
 		struct asked_survey survey = {.name = arena_printf(arena, "%s over %s", workload->name, options->over),
 		                              .workload = workload->name,
@@ -79,13 +63,9 @@ static struct asked_survey survey_narrowed(struct arena *arena, const struct ask
 {
 	struct asked_survey survey = *asked;
 	survey.params = (struct param_list){0};
-	for (size_t i = 0; i < asked->params.count; i++) {
-		bool overridden = false;
-		for (size_t k = 0; k < given->count && !overridden; k++)
-			overridden = text_equal(given->at[k].name, asked->params.at[i].name);
-		if (!overridden)
+	for (size_t i = 0; i < asked->params.count; i++)
+		if (!param_find(given, asked->params.at[i].name))
 			list_push(arena, &survey.params, asked->params.at[i]);
-	}
 	return survey;
 }
 
@@ -102,7 +82,7 @@ static enum status surveys_named(struct work *work, const char *name, struct err
 		if (name && strcmp(asked->name, name) != 0)
 			continue;
 		found = true;
-		const struct workload *workload = workload_named(project, asked->workload);
+		const struct workload *workload = workload_find(&project->workloads, asked->workload);
 		struct asked_survey survey = survey_narrowed(arena, asked, &work->invocation->options.params);
 		const char *problem = workload ? survey_problem(arena, workload, &survey)
 		                               : "its workload is not among those of --workload";

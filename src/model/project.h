@@ -12,6 +12,8 @@ struct param {
 	struct string_list values;
 };
 LIST_OF(struct param, param_list);
+/* The one of this name; NULL: there is none. */
+const struct param *param_find(const struct param_list *list, const char *name);
 
 struct workload {
 	const char *name;
@@ -33,6 +35,8 @@ struct workload {
 	unsigned line; /* in the project file, 0: from the command line */
 };
 LIST_OF(struct workload *, workload_list);
+/* The one of this name; NULL: there is none. */
+struct workload *workload_find(const struct workload_list *list, const char *name);
 
 /* One value for each parameter of a workload. */
 struct binding {

@@ -215,9 +215,8 @@ static enum status read_params(struct reader *reader, const yaml_node_t *node, s
 			return reader->err->code;
 		if (strpbrk(param.name, "= \t\n"))
 			return fail(reader, key, "the parameter's name `%s` may hold neither '=' nor blanks", param.name);
-		for (size_t i = 0; i < ret_params->count; i++)
-			if (text_equal(ret_params->at[i].name, param.name))
-				return fail(reader, key, "the parameter `%s` is given twice: keep one", param.name);
+		if (param_find(ret_params, param.name))
+			return fail(reader, key, "the parameter `%s` is given twice: keep one", param.name);
 		if (read_texts(reader, node_at(reader, pair->value), param.name, WORDS_WHOLE, &param.values))
 			return reader->err->code;
 		if (param.values.count == 0)
@@ -334,9 +333,8 @@ static enum status workload_item(struct reader *reader, const yaml_node_t *item)
 		return fail(reader, item, "the workload `%s` must have %s", workload->name,
 		            workload->bench ? "either `bench` (a C driver) or `run` (a command), not both"
 		                            : "a `bench` (a C driver, see assay/bench.h) or a `run` (a command)");
-	for (size_t i = 0; i < reader->project->workloads.count; i++)
-		if (text_equal(reader->project->workloads.at[i]->name, workload->name))
-			return fail(reader, item, "two workloads are named `%s`: rename one", workload->name);
+	if (workload_find(&reader->project->workloads, workload->name))
+		return fail(reader, item, "two workloads are named `%s`: rename one", workload->name);
 	if (workload->run)
 		return command_item(reader, item, &fields);
 	if (fields.metric || fields.pattern || fields.better || fields.cpus || fields.shell || fields.any_output ||
@@ -632,20 +630,12 @@ static enum status project_field(struct reader *reader, size_t name, const yaml_
 	BUG("project key %zu", name);
 }
 
-static bool names_workload(const struct reader *reader, const char *name)
-{
-	for (size_t i = 0; i < reader->project->workloads.count; i++)
-		if (text_equal(reader->project->workloads.at[i]->name, name))
-			return true;
-	return false;
-}
-
 static enum status claimed_workloads_check(struct reader *reader)
 {
 	for (size_t i = 0; i < reader->project->hypotheses.count; i++) {
 		const struct claimed *claimed = &reader->project->hypotheses.at[i];
 		for (size_t j = 0; j < claimed->workloads.count; j++)
-			if (!names_workload(reader, claimed->workloads.at[j]))
+			if (!workload_find(&reader->project->workloads, claimed->workloads.at[j]))
 				return err_set(reader->err, ST_USAGE,
 				               "%s: the hypothesis `%s` names the workload `%s`, which is not defined: define it "
 				               "under `workloads` or correct the name",
@@ -664,13 +654,10 @@ static bool list_has(const struct string_list *list, const char *text)
 
 const char *survey_problem(struct arena *arena, const struct workload *workload, const struct asked_survey *survey)
 {
-	const struct param *over = NULL;
+	const struct param *over = param_find(&workload->params, survey->over);
 	struct string_list names = {0};
-	for (size_t i = 0; i < workload->params.count; i++) {
-		if (text_equal(workload->params.at[i].name, survey->over))
-			over = &workload->params.at[i];
+	for (size_t i = 0; i < workload->params.count; i++)
 		list_push(arena, &names, workload->params.at[i].name);
-	}
 	const char *known = names.count ? text_join(arena, &names, ", ") : "none";
 	if (workload->run)
 		return arena_printf(arena, "the workload `%s` is a command, which has no parameters: a survey needs a driver",
@@ -712,10 +699,7 @@ static enum status surveys_check(struct reader *reader)
 	const struct project *project = reader->project;
 	for (size_t i = 0; i < project->surveys.count; i++) {
 		const struct asked_survey *survey = &project->surveys.at[i];
-		const struct workload *workload = NULL;
-		for (size_t k = 0; k < project->workloads.count && !workload; k++)
-			if (text_equal(project->workloads.at[k]->name, survey->workload))
-				workload = project->workloads.at[k];
+		const struct workload *workload = workload_find(&project->workloads, survey->workload);
 		const char *problem =
 		    workload ? survey_problem(reader->arena, workload, survey)
 		             : arena_printf(reader->arena, "the workload `%s` is not defined: define it under `workloads` or correct the name",
@@ -730,10 +714,7 @@ static enum status maps_check(struct reader *reader)
 {
 	for (size_t i = 0; i < reader->project->maps.count; i++) {
 		const struct asked_map *map = &reader->project->maps.at[i];
-		const struct workload *workload = NULL;
-		for (size_t k = 0; k < reader->project->workloads.count && !workload; k++)
-			if (text_equal(reader->project->workloads.at[k]->name, map->workload))
-				workload = reader->project->workloads.at[k];
+		const struct workload *workload = workload_find(&reader->project->workloads, map->workload);
 		if (!workload || workload->run)
 			return err_set(reader->err, ST_USAGE, "%s:%u: a map names the workload `%s`, which is %s", reader->file, map->line,
 			               map->workload, workload ? "a command: only a driver can be looked into"

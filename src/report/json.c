@@ -1370,16 +1370,14 @@ static bool survey_index(const struct reader *reader, const struct place *place,
 static struct survey *survey_get(const struct reader *reader, const struct place *place, json_t *object)
 {
 	struct survey *survey = arena_new(reader->arena, struct survey);
-	struct place build_at = {.up = place, .name = "build"}, in = {.up = place, .name = "values"};
-	json_t *build = get_object(reader, place, object, "build", false);
+	struct place in = {.up = place, .name = "values"};
 	*survey = (struct survey){
 		.id = get_text(reader, place, object, "id", false),
 		.name = get_text(reader, place, object, "name", false),
 		.workload = get_text(reader, place, object, "workload", false),
 		.over = get_text(reader, place, object, "over", false),
 		.params = params_get(reader, place, object),
-		.config = {.cc = get_text(reader, &build_at, build, "cc", true),
-		           .flags = get_text(reader, &build_at, build, "flags", true)},
+		.config = config_get(reader, place, object),
 		.evidence = get_text(reader, place, object, "evidence", true),
 		.failure = get_text(reader, place, object, "failure", true),
 		.finished = get_bool(reader, place, object, "finished"),
