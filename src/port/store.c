@@ -80,8 +80,8 @@ struct store {
 	sqlite3 *db;
 	char *path;
 	sqlite3_stmt *pair_put; /* prepared once: it runs between two samples */
-	char *pair_run_id;      /* the run that pair_run_key belongs to */
-	sqlite3_int64 pair_run_key;
+	char *run_id; /* the run that was asked for last, and its key: samples of one run come by the thousand */
+	sqlite3_int64 run_key;
 };
 
 unsigned store_schema_version(void)
@@ -277,7 +277,7 @@ void store_close(struct store *store)
 		return;
 	sqlite3_finalize(store->pair_put);
 	sqlite3_close(store->db);
-	free(store->pair_run_id);
+	free(store->run_id);
 	free(store->path);
 	free(store);
 }
@@ -326,12 +326,19 @@ static const char *column_text(struct arena *arena, sqlite3_stmt *statement, int
 
 static enum status run_key(struct store *store, const char *run, sqlite3_int64 *ret_key, struct err *err)
 {
+	if (text_equal(store->run_id, run)) {
+		*ret_key = store->run_key;
+		return ST_OK;
+	}
 	sqlite3_stmt *statement;
 	int code = statement_make(store, &statement, "SELECT key FROM run WHERE id = ?1", "s", run);
 	if (code == SQLITE_OK)
 		code = sqlite3_step(statement);
-	if (code == SQLITE_ROW)
-		*ret_key = sqlite3_column_int64(statement, 0);
+	if (code == SQLITE_ROW) {
+		*ret_key = store->run_key = sqlite3_column_int64(statement, 0);
+		free(store->run_id);
+		store->run_id = strdup(run);
+	}
 	sqlite3_finalize(statement);
 	if (code == SQLITE_DONE)
 		return err_set(err, ST_USAGE, "no run %s in the store %s: see `assay log`", run, store->path);
@@ -368,6 +375,8 @@ enum status store_run_put(struct store *store, const struct store_run *run, stru
 enum status store_run_delete(struct store *store, const char *run, struct err *err)
 {
 	sqlite3_stmt *statement;
+	free(store->run_id);
+	store->run_id = NULL;
 	int code = statement_make(store, &statement, "DELETE FROM run WHERE id = ?1", "s", run);
 	code = statement_run(statement, code);
 	return code == SQLITE_OK ? ST_OK : store_error(err, store, code);
@@ -427,13 +436,10 @@ enum status store_documents_put(struct store *store, const char *run, enum store
 enum status store_pair_put(struct store *store, const char *run, const char *trial, unsigned control,
                            const struct pair *pair, struct err *err)
 {
-	if (!store->pair_run_id || strcmp(store->pair_run_id, run) != 0) {
-		enum status status = run_key(store, run, &store->pair_run_key, err);
-		if (status != ST_OK)
-			return status;
-		free(store->pair_run_id);
-		store->pair_run_id = strdup(run);
-	}
+	sqlite3_int64 key = 0;
+	enum status known = run_key(store, run, &key, err);
+	if (known != ST_OK)
+		return known;
 	int code = SQLITE_OK;
 	if (!store->pair_put)
 		code = sqlite3_prepare_v3(store->db,
@@ -444,7 +450,7 @@ enum status store_pair_put(struct store *store, const char *run, const char *tri
 		                          -1, SQLITE_PREPARE_PERSISTENT, &store->pair_put, NULL);
 	if (code == SQLITE_OK) {
 		sqlite3_stmt *put = store->pair_put;
-		sqlite3_bind_int64(put, 1, store->pair_run_key);
+		sqlite3_bind_int64(put, 1, key);
 		sqlite3_bind_text(put, 2, trial, -1, SQLITE_TRANSIENT);
 		sqlite3_bind_int64(put, 3, control);
 		sqlite3_bind_int64(put, 4, pair->block);
