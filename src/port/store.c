@@ -219,7 +219,12 @@ static enum status migrate(struct store *store, struct err *err)
 		if (code == SQLITE_OK)
 			code = store_exec(store, "COMMIT");
 		if (code != SQLITE_OK) {
-			enum status status = store_error(err, store, code);
+			/* Its number says one thing and its tables another: no step leads from there to here. */
+			enum status status = (code & 0xff) != SQLITE_ERROR
+			                         ? store_error(err, store, code)
+			                         : err_set(err, ST_INPUT, "store %s says that it has schema %d and doesn't (%s): move it away "
+			                                   "(mv %s %s.damaged) and a new one is made", store->path, version,
+			                                   sqlite3_errmsg(store->db), store->path, store->path);
 			store_exec(store, "ROLLBACK");
 			return status;
 		}

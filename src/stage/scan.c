@@ -791,8 +791,9 @@ static void note_errors(struct scanning *scanning)
 		}
 	}
 	if (guessed)
-		session_note(session, scanning->tree, "%u files have errors and were understood only in part (the first: %s); where headers "
-		             "or macros are lacking, name a compile_commands.json with -p", guessed, first_guessed);
+		session_note(session, scanning->tree, "%u %s errors and %s understood only in part (the first: %s); where headers or macros are "
+		             "lacking, name a compile_commands.json with -p", guessed, guessed == 1 ? "file has" : "files have",
+		             guessed == 1 ? "was" : "were", first_guessed);
 	if (untold)
 		session_note(session, scanning->tree, "%u more files have errors", untold);
 }

@@ -369,6 +369,19 @@ static void sql(const char *path, const char *text)
 	sqlite3_close(db);
 }
 
+static void test_false_schema_is_one_sentence(void **state)
+{
+	struct fixture *f = *state;
+	store_close(opened(f->path));
+	sql(f->path, "PRAGMA user_version = 2");
+	struct store *store = NULL;
+	struct err err = ERR_INIT;
+	assert_int_equal(store_open(f->path, &store, &err), ST_INPUT);
+	assert_null(store);
+	assert_non_null(strstr(err.text, "says that it has schema 2"));
+	assert_non_null(strstr(err.text, "move it away (mv "));
+}
+
 static void test_newer_file_is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -656,6 +669,7 @@ int main(void)
 		TEST(test_file_size_limit_is_one_sentence),
 		TEST(test_damaged_file_is_one_sentence),
 		TEST(test_damage_inside_is_one_sentence),
+		TEST(test_false_schema_is_one_sentence),
 		TEST(test_newer_file_is_refused),
 		TEST(test_migrates_from_the_start),
 		TEST(test_migrates_from_schema_2),
