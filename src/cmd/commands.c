@@ -33,7 +33,8 @@ static const char *const prove_examples[] = {
 static const char *const show_examples[] = {
 	"assay show", "the last run: each step of each proof, and how to repeat it",
 	"assay show 20261201-1015 --format json", "a run by the beginning of its id, as JSON",
-	"assay show last --samples", "its raw pairs, tab-separated", NULL};
+	"assay show last --samples", "its raw pairs, tab-separated",
+	"assay show last --beside other-machine.json", "do two runs agree? One of them as a file of another machine", NULL};
 static const char *const report_examples[] = {
 	"assay report last --format sarif -o last.sarif", "the last run, for code hosts and editors",
 	"assay report last --format markdown -o last.md", "the last run, for a review or a repository", NULL};
@@ -72,11 +73,12 @@ const struct command command_table[] = {
 	 prove_examples, command_prove},
 	{CMD_SHOW, "show", "[RUN]", 0, 1, "shows the whole record of a run",
 	 "Each step of each proof with its evidence, effects with their intervals, controls, counters, code differences, candidates "
-	 "and the command that repeats each trial. RUN is an id of `assay log`, a beginning of one, or `last` (the default).",
+	 "and the command that repeats each trial. RUN is an id of `assay log`, a beginning of one, `last` (the default), or a file that "
+	 "`--format json` wrote.",
 	 show_examples, command_show},
 	{CMD_REPORT, "report", "[RUN]", 0, 1, "prints the report of an old run again, in any format",
 	 "The report as it was printed at the time, from the store, in any format. RUN is an id of `assay log`, a beginning of one, or "
-	 "`last` (the default). `assay show` prints the whole record instead.",
+	 "`last` (the default), or a file that `--format json` wrote. `assay show` prints the whole record instead.",
 	 report_examples, command_report},
 	{CMD_LOG, "log", "", 0, 0, "lists the runs that are kept", "The runs that are kept in the store, the newest first.",
 	 log_examples, command_log},

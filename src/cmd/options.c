@@ -14,7 +14,7 @@ enum option_id {
 	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_ENV, OPT_VS, OPT_REV, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS,
 	OPT_BENCH_LIBS, OPT_RUN, OPT_BUILD, OPT_METRIC, OPT_BETTER, OPT_STDIN, OPT_SHELL, OPT_ANY_OUTPUT, OPT_CPUS, OPT_PARAM,
 	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_EVENTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_ACCEPT_CONTRACT, OPT_WITH_WORKLOAD, OPT_REQUIRE,
-	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_LIMIT,
+	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_BESIDE, OPT_LIMIT,
 	OPT_OVER, OPT_AGAINST, OPT_NEEDS, OPT_SURVEY,
 	OPT_CONFIRM, OPT_PROFILE,
 };
@@ -113,6 +113,8 @@ static const struct option_spec specs[] = {
 	{OPT_SAMPLES, 0, "samples", NULL, CMD_SHOW, "prints the raw pairs, tab-separated", NULL},
 	{OPT_RECOMPUTE, 0, "recompute", NULL, CMD_SHOW, "judges the run again from its stored samples and plan: exit status 0 if "
 	 "every verdict on time is the same to the last digit, 1 if not, 3 if the store lacks what it needs", NULL},
+	{OPT_BESIDE, 0, "beside", "RUN", CMD_SHOW, "compares the verdicts with those of this run, hypothesis by hypothesis: exit status 0 if "
+	 "all that both have decided are the same, 1 if not; text or markdown", "*"},
 	{OPT_LIMIT, 'n', "limit", "N", CMD_LOG, "so many runs at most (default: 20; 0: all)", NULL},
 	{OPT_FORMAT, 0, "format", "FORMAT", REPORTING | CMD_DOCTOR, "text, json, sarif or markdown (default: text)", "text json sarif markdown"},
 	{OPT_OUTPUT, 'o', "output", "FILE", REPORTING | CMD_DOCTOR, "writes the report to FILE", "*"},
@@ -460,6 +462,9 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		break;
 	case OPT_RECOMPUTE:
 		options->recompute = true;
+		break;
+	case OPT_BESIDE:
+		options->beside = value;
 		break;
 	case OPT_LIMIT:
 		if (!whole_parse(value, 1000000, &number))

@@ -60,6 +60,7 @@ struct options {
 	enum verdict require, forbid;
 	/* show, log */
 	bool samples, recompute;
+	const char *beside; /* another run, or NULL */
 	unsigned limit;
 };
 

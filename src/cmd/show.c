@@ -1,6 +1,7 @@
 #include "cmd/cmd.h"
 
 #include "base/text.h"
+#include "port/tree.h"
 
 #include <string.h>
 
@@ -135,28 +136,74 @@ static print_run *report_of(const struct run *run)
 	return run->trials.count || run->hypotheses.count || run->surveys.count ? term_verdicts : term_scan;
 }
 
+/* A run of the store by its name, or a file that another machine may have written. */
+static enum status run_named(struct store *store, struct arena *arena, const char *name, struct run *ret_run, bool *ret_stored,
+                             struct err *err)
+{
+	struct store_run record;
+	*ret_stored = !text_ends(name, ".json") && !strchr(name, '/');
+	if (*ret_stored) {
+		enum status status = store_run_find(store, arena, name, &record, err);
+		if (status == ST_OK)
+			status = run_from_store(store, arena, &record, ret_run, err);
+		return status == ST_OK ? unfinished_count(store, arena, ret_run, err) : status;
+	}
+	const char *text = NULL;
+	size_t size = 0;
+	enum status status = file_read(arena, name, &text, &size, err);
+	if (status == ST_OK && json_run_read(arena, text, size, ret_run, err) != ST_OK)
+		return err_context(err, "%s is no run: give a report of `--format json`", name);
+	return status;
+}
+
+static enum status beside_print(struct output *output, struct store *store, struct arena *arena, const struct options *options,
+                                const struct run *run, int *ret_exit, struct err *err)
+{
+	struct run other;
+	bool stored;
+	enum status status = run_named(store, arena, options->beside, &other, &stored, err);
+	if (status != ST_OK)
+		return status;
+	struct agreement_of_runs agreement = runs_agreement(arena, run, &other);
+	if (options->format == FORMAT_MARKDOWN)
+		markdown_agreement(output->file, &agreement);
+	else
+		term_agreement(output->file, &agreement, &output->term);
+	*ret_exit = agreement.counts[AGREEMENT_DIFFERS] ? EXIT_GATE : EXIT_DONE;
+	return ST_OK;
+}
+
+static enum status options_fit(const struct options *options, bool stored, const char *name, struct err *err)
+{
+	if (options->recompute && (options->samples || options->beside || options->format != FORMAT_TEXT))
+		return err_set(err, ST_USAGE, "--recompute prints text and nothing else: leave out --samples, --beside and --format");
+	if (options->beside && (options->samples || (options->format != FORMAT_TEXT && options->format != FORMAT_MARKDOWN)))
+		return err_set(err, ST_USAGE, "--beside prints text or markdown: leave out --samples and other formats");
+	if (!stored && (options->recompute || options->samples))
+		return err_set(err, ST_USAGE, "%s is a file, which holds no samples: --samples and --recompute take a run of `assay log`",
+		               name);
+	return ST_OK;
+}
+
 static enum status show(struct invocation *invocation, struct store *store, int *ret_exit, struct err *err)
 {
 	const struct options *options = &invocation->options;
 	struct arena *arena = invocation->arena;
-	struct store_run record;
 	struct run run;
+	bool stored = false;
 	const char *name = options->operands.count ? options->operands.at[0] : "last";
-	enum status status = store_run_find(store, arena, name, &record, err);
+	enum status status = run_named(store, arena, name, &run, &stored, err);
 	if (status == ST_OK)
-		status = run_from_store(store, arena, &record, &run, err);
-	if (status == ST_OK)
-		status = unfinished_count(store, arena, &run, err);
-	if (status != ST_OK)
-		return status;
+		status = options_fit(options, stored, name, err);
 	struct output output;
-	if (options->recompute && (options->samples || options->format != FORMAT_TEXT))
-		return err_set(err, ST_USAGE, "--recompute prints text and nothing else: leave out --samples and --format");
-	status = output_open(&output, options, err);
+	if (status == ST_OK)
+		status = output_open(&output, options, err);
 	if (status != ST_OK)
 		return status;
-	output.term.kept = true;
-	if (options->recompute)
+	output.term.kept = stored;
+	if (options->beside)
+		status = beside_print(&output, store, arena, options, &run, ret_exit, err);
+	else if (options->recompute)
 		status = run_recompute(store, &run, output.file, ret_exit, err);
 	else if (options->samples)
 		status = samples_print(output.file, store, arena, &run, err);

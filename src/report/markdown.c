@@ -709,3 +709,41 @@ void markdown_run(FILE *out, const struct run *run)
 	record(&page);
 	arena_release(&arena);
 }
+
+static void agreement_table(struct page *page, const struct agreement_of_runs *agreement, enum agreement kind)
+{
+	row(page, "question", "where", "first", "second", "intervals", NULL);
+	row(page, "---", "---", "---", "---", "---", NULL);
+	for (size_t i = 0; i < agreement->rows.count; i++) {
+		const struct agreement_row *at = &agreement->rows.at[i];
+		const char *intervals = agreement_intervals(at);
+		if (at->kind == kind)
+			row(page, marked(page->arena, agreement_question(at)), marked(page->arena, agreement_where(page->arena, at)),
+			    marked(page->arena, agreement_side(page->arena, at, 0)), marked(page->arena, agreement_side(page->arena, at, 1)),
+			    intervals ? intervals : "", NULL);
+	}
+	fputc('\n', page->out);
+}
+
+void markdown_agreement(FILE *out, const struct agreement_of_runs *agreement)
+{
+	struct arena arena;
+	arena_init(&arena);
+	struct page page = {.out = out, .arena = &arena};
+	fputs("# assay: two runs beside each other\n\n", out);
+	for (int side = 0; side < 2; side++)
+		fprintf(out, "- %s: %s\n", side ? "second" : "first", marked(&arena, agreement_run_text(&arena, agreement->runs[side])));
+	fprintf(out, "\n%s.\n\n", agreement_summary(&arena, agreement));
+	for (enum agreement kind = 0; kind < AGREEMENT_KINDS; kind++) {
+		if (!agreement->counts[kind])
+			continue;
+		if (kind == AGREEMENT_SAME)
+			fprintf(out, "<details><summary>%s</summary>\n\n", agreement_heading(kind));
+		else
+			fprintf(out, "## %s\n\n", agreement_heading(kind));
+		agreement_table(&page, agreement, kind);
+		if (kind == AGREEMENT_SAME)
+			fputs("</details>\n", out);
+	}
+	arena_release(&arena);
+}

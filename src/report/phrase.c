@@ -596,3 +596,73 @@ const char *survey_counts(struct arena *arena, const struct run *run)
 	return arena_printf(arena, "%s of %s%s%s", counted(arena, run->surveys.count, "survey", "surveys"),
 	                    counted(arena, values, "value", "values"), words.count ? ": " : "", text_join(arena, &words, ", "));
 }
+
+const char *agreement_run_text(struct arena *arena, const struct run *run)
+{
+	return arena_printf(arena, "%s, %s, %s, alpha %g %%, margin %g %%", run->id, run->started ? run->started : "no date",
+	                    host_short(arena, &run->host), 100 * run->alpha, 100 * run->margin);
+}
+
+static const struct {
+	const char *heading, *counted;
+} agreement_words[AGREEMENT_KINDS] = {
+	[AGREEMENT_DIFFERS] = {"the verdicts differ", "differ"},
+	[AGREEMENT_UNDECIDED] = {"one or both came to no verdict", "without a verdict in one or both"},
+	[AGREEMENT_ONE_HAS] = {"only one of the machines or builds has it", "that only one of them has"},
+	[AGREEMENT_SAME] = {"the same verdict", "with the same verdict"},
+};
+
+const char *agreement_heading(enum agreement kind)
+{
+	return agreement_words[kind].heading;
+}
+
+const char *agreement_summary(struct arena *arena, const struct agreement_of_runs *agreement)
+{
+	static const enum agreement order[] = {AGREEMENT_SAME, AGREEMENT_DIFFERS, AGREEMENT_UNDECIDED, AGREEMENT_ONE_HAS};
+	const char *text = arena_printf(arena, "%s that both answered", counted(arena, agreement->rows.count, "question", "questions"));
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		unsigned count = agreement->counts[order[i]], apart = agreement->apart[order[i]];
+		if (count == 0 && i > 1)
+			continue;
+		text = arena_printf(arena, "%s%s %s %s", text, i == 0 ? ":" : ",", count_text(arena, count), agreement_words[order[i]].counted);
+		if (apart)
+			text = arena_printf(arena, "%s (%s intervals that exclude each other)", text,
+			                    apart == count ? "with" : arena_printf(arena, "%s of them with", count_text(arena, apart)));
+	}
+	if (agreement->alone[0] || agreement->alone[1])
+		text = arena_printf(arena, "%s; answered by one alone: %s by the first, %s by the second", text,
+		                    count_text(arena, agreement->alone[0]), count_text(arena, agreement->alone[1]));
+	return text;
+}
+
+const char *agreement_question(const struct agreement_row *row)
+{
+	return row->surveys[0] ? row->surveys[0]->name : row->trials[0]->hypothesis->title;
+}
+
+const char *agreement_where(struct arena *arena, const struct agreement_row *row)
+{
+	const struct survey *survey = row->surveys[0];
+	const struct trial *trial = row->trials[0];
+	const struct build_config *config = survey ? &survey->config : &trial->config;
+	const char *name = survey ? survey->workload : trial->workload ? trial->workload->name : "no workload";
+	const char *text = label_of(arena, name, survey ? &survey->params : &trial->params);
+	if (survey)
+		text = arena_printf(arena, "%s %s=%s", text, survey->over, row->values[0]->value);
+	return config_text(arena, config)[0] ? arena_printf(arena, "%s, %s", text, config_text(arena, config)) : text;
+}
+
+const char *agreement_side(struct arena *arena, const struct agreement_row *row, int side)
+{
+	const struct effect *effect = agreement_effect(row, side);
+	const char *verdict = agreement_verdict(row, side);
+	return effect->known ? arena_printf(arena, "%s, %s", verdict, effect_text(arena, effect)) : verdict;
+}
+
+const char *agreement_intervals(const struct agreement_row *row)
+{
+	if (!agreement_effect(row, 0)->known || !agreement_effect(row, 1)->known)
+		return NULL;
+	return row->apart ? "the intervals exclude each other" : "the intervals overlap";
+}

@@ -3,7 +3,7 @@
 #ifndef ASSAY_REPORT_PHRASE_H
 #define ASSAY_REPORT_PHRASE_H
 
-#include "model/run.h"
+#include "model/agreement.h"
 
 /* "12,345" */
 const char *count_text(struct arena *arena, unsigned long long value);
@@ -88,5 +88,20 @@ const char *survey_rounds_text(struct arena *arena, const struct survey *survey)
 const char *survey_alpha_text(struct arena *arena, const struct survey *survey);
 /* "2 surveys of 7 values: 3 faster, 1 missing from the build". */
 const char *survey_counts(struct arena *arena, const struct run *run);
+
+/* ---- two runs beside each other ---- */
+/* "20261201-1012, AMD EPYC, 2 CPUs, 2026-12-01T10:12:34Z". */
+const char *agreement_run_text(struct arena *arena, const struct run *run);
+/* "of 310 questions that both answered: 280 same, 3 of them with intervals that exclude each other; …". */
+const char *agreement_summary(struct arena *arena, const struct agreement_of_runs *agreement);
+/* What the rows of a kind have in common: a heading. */
+const char *agreement_heading(enum agreement kind);
+/* The hypothesis or the survey, and under it the workload with its parameters, the value and the configuration. */
+const char *agreement_question(const struct agreement_row *row);
+const char *agreement_where(struct arena *arena, const struct agreement_row *row);
+/* "faster, -2.0 % [-3.0, -1.1]". */
+const char *agreement_side(struct arena *arena, const struct agreement_row *row, int side);
+/* How their intervals lie to each other; NULL: one of them has none. */
+const char *agreement_intervals(const struct agreement_row *row);
 
 #endif

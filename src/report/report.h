@@ -3,7 +3,7 @@
 #define ASSAY_REPORT_REPORT_H
 
 #include "base/err.h"
-#include "model/run.h"
+#include "model/agreement.h"
 
 #include <stdio.h>
 
@@ -40,6 +40,8 @@ char *json_checkup(struct arena *arena, const struct checkup *checkup);
 /* ---- Markdown, as GitHub reads it ------------------------------------------------------------------------------ */
 /* The whole run: verdicts, each trial with its proof and its repeat command, findings, what could not be had. UTF-8. */
 void markdown_run(FILE *out, const struct run *run);
+/* Two runs beside each other: what differs first. */
+void markdown_agreement(FILE *out, const struct agreement_of_runs *agreement);
 
 /* ---- text for people ------------------------------------------------------------------------------------------ */
 struct term_options {
@@ -66,6 +68,8 @@ void term_prove_pattern(FILE *out, const struct run *run, const char *pattern, c
 bool proves_pattern(const struct run *run, const char *pattern);
 /* Everything that is known of a run. */
 void term_record(FILE *out, const struct run *run, const struct term_options *options);
+/* Two runs beside each other: counts, and each answer that is not the same in both. */
+void term_agreement(FILE *out, const struct agreement_of_runs *agreement, const struct term_options *options);
 /* A checkup of this machine: what a person pastes into an issue. */
 void term_checkup(FILE *out, const struct checkup *checkup, const struct term_options *options);
 /* A unified diff, coloured. */
