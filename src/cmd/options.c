@@ -14,7 +14,7 @@ enum option_id {
 	OPT_PATCH, OPT_DEFINE, OPT_FLAGS, OPT_CC, OPT_ENV, OPT_VS, OPT_REV, OPT_WORKLOAD, OPT_BENCH, OPT_BENCH_SOURCE, OPT_BENCH_FLAGS,
 	OPT_BENCH_LIBS, OPT_RUN, OPT_BUILD, OPT_METRIC, OPT_BETTER, OPT_STDIN, OPT_SHELL, OPT_ANY_OUTPUT, OPT_CPUS, OPT_PARAM,
 	OPT_MATRIX, OPT_ALPHA, OPT_MARGIN, OPT_BUDGET, OPT_LAYOUTS, OPT_EVENTS, OPT_SEED, OPT_TO_RUNG, OPT_MEASURE_ANYWAY, OPT_ACCEPT_CONTRACT, OPT_WITH_WORKLOAD, OPT_REQUIRE,
-	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_BESIDE, OPT_LIMIT,
+	OPT_FORBID, OPT_BASELINE, OPT_CHANGED_SINCE, OPT_ALL, OPT_SAMPLES, OPT_RECOMPUTE, OPT_BESIDE, OPT_NO_CACHE, OPT_LIMIT,
 	OPT_OVER, OPT_AGAINST, OPT_NEEDS, OPT_SURVEY,
 	OPT_CONFIRM, OPT_PROFILE,
 };
@@ -86,6 +86,8 @@ static const struct option_spec specs[] = {
 	{OPT_TO_RUNG, 0, "to-rung", "RUNG", MEASURING, "no further than this rung of the ladder, by name or number: built, tokens, "
 	 "code, intent, reach, outputs, time (0 to 6)", RUNGS},
 	{OPT_MEASURE_ANYWAY, 0, "measure-anyway", NULL, MEASURING, "measures even what an earlier rung settled", NULL},
+	{OPT_NO_CACHE, 0, "no-cache", NULL, MEASURING, "compiles everything anew; else an object is taken from an earlier run when compiler, "
+	 "options and preprocessed text are the same (~/.cache/assay)", NULL},
 	{OPT_ACCEPT_CONTRACT, 0, "accept-contract", NULL, SETTLING, "you confirm what the candidates promise and no proof shows ('only "
 	 "if: …'); without this, or `contracts` in the project file, none is called faster", NULL},
 	{OPT_WITH_WORKLOAD, 0, "with-workload", NULL, CMD_AUDIT, "of the scan's findings, tries only those that a workload compiles; the "
@@ -462,6 +464,9 @@ static enum status option_apply(struct arena *arena, const struct option_spec *s
 		break;
 	case OPT_RECOMPUTE:
 		options->recompute = true;
+		break;
+	case OPT_NO_CACHE:
+		options->no_cache = true;
 		break;
 	case OPT_BESIDE:
 		options->beside = value;

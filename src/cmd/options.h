@@ -53,6 +53,7 @@ struct options {
 	bool seed_given;
 	enum rung to_rung;
 	bool measure_anyway;
+	bool no_cache;
 	bool accept_contract;
 	bool with_workload;
 	/* the gate */

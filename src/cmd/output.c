@@ -129,6 +129,9 @@ static void left_print(char *text, size_t size, double seconds, const char *of_w
 
 void progress_part(struct progress_line *line, size_t done, size_t count)
 {
+	/* What came before the first hypothesis, maps and surveys, says nothing of how long the others take. */
+	if (line->parts == 0)
+		line->settling = proc_now();
 	line->part = done;
 	line->parts = count;
 }

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "base/text.h"
+#include "port/cache.h"
 #include "port/host.h"
 #include "port/perf_events.h"
 #include "port/proc.h"
@@ -15,6 +16,8 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+
+static const uint64_t OBJECTS_BYTES = 1ull << 30; /* kept between runs */
 
 /* Seeds that are chosen here stay exact in every JSON reader: 48 bits. */
 static uint64_t random_bits(unsigned bits)
@@ -222,6 +225,7 @@ static void work_begin(struct invocation *invocation, struct work *work)
 	session->interrupted = invocation->interrupted;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	session->jobs = options->jobs ? options->jobs : cpus > 0 ? (unsigned)cpus : 1;
+	session->objects.folder = options->no_cache ? NULL : cache_default_path(&session->arena, "objects");
 }
 
 /* The run's record, and the store that keeps it. */
@@ -299,6 +303,8 @@ void work_release(struct work *work)
 		return;
 	progress_clear(&work->progress);
 	build_close(&work->session);
+	if (work->session.objects.folder)
+		cache_trim(work->session.objects.folder, OBJECTS_BYTES);
 	store_close(work->store);
 	arena_release(&work->session.arena);
 	*work = (struct work){0};
@@ -862,7 +868,6 @@ enum status work_settle(struct work *work, struct err *err)
 		contracts_accept(session);
 	keep_head(work);
 	keep_hypotheses(work);
-	work->progress.settling = proc_now();
 	status = settle_all(session, &settle, err);
 	/* Holm's gate looks at all of a hypothesis, so it may have the last word on a trial that was kept before. */
 	for (size_t i = 0; i < session->run.trials.count; i++)

@@ -11,7 +11,7 @@ enum agreement {
 	AGREEMENT_ONE_HAS,   /* only one of the machines has what it takes: a value that is unavailable on the other */
 	AGREEMENT_SAME,
 };
-enum { AGREEMENT_KINDS = AGREEMENT_SAME + 1 };
+#define AGREEMENT_KINDS (AGREEMENT_SAME + 1)
 
 /* One question that both runs answered. Exactly one of the members `trials` and `values` is set. */
 struct agreement_row {

@@ -13,6 +13,12 @@ struct progress {
 	void *context;
 };
 
+/* Objects that earlier runs compiled; stage/build_cache.c. */
+struct object_cache {
+	const char *folder; /* NULL: everything is compiled anew */
+	struct string_list compilers, identities; /* how they are installed, as far as it was asked */
+};
+
 struct session {
 	struct arena arena; /* the session's lifetime */
 	struct project project;
@@ -24,6 +30,7 @@ struct session {
 	const volatile sig_atomic_t *interrupted; /* never NULL; non-zero: stop soon, keep what is done */
 	unsigned jobs;       /* processes for scan and build, at least 1 */
 	struct reach_cache *reach; /* what stage/reach.c has learnt of programs; NULL: nothing yet */
+	struct object_cache objects;
 	const char *workdir; /* absolute: private copies, objects, programs; removed at the end */
 	int workdir_lock;    /* with workdir, when build made it: a descriptor, -1 for none */
 };

@@ -43,6 +43,21 @@ static void fd_close(int *fd)
 	*fd = -1;
 }
 
+const char *program_find(struct arena *arena, const char *name)
+{
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0 ? name : NULL;
+	const char *path = getenv("PATH");
+	for (const char *at = path ? path : "/usr/bin:/bin"; *at;) {
+		size_t size = strcspn(at, ":");
+		const char *file = arena_printf(arena, "%.*s/%s", (int)size, at, name);
+		if (size && access(file, X_OK) == 0)
+			return file;
+		at += size + (at[size] == ':');
+	}
+	return NULL;
+}
+
 bool proc_ok(const struct proc_result *result)
 {
 	return result->end == PROC_EXITED && result->code == 0;

@@ -42,6 +42,9 @@ struct proc_result {
 	double run_delay_s; /* how long the process itself could have run and had no CPU; 0 where the kernel doesn't say */
 };
 
+/* The file that argv[0] = `name` would start, absolute; NULL: there is none in PATH. */
+const char *program_find(struct arena *arena, const char *name);
+
 bool proc_ok(const struct proc_result *result); /* exited with 0 */
 /* "exit status 1", "killed by SIGSEGV", "no answer within 10 s", "no such program: gcc-99". */
 const char *proc_describe(struct arena *arena, const struct proc_request *request, const struct proc_result *result);

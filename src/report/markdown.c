@@ -734,7 +734,7 @@ void markdown_agreement(FILE *out, const struct agreement_of_runs *agreement)
 	for (int side = 0; side < 2; side++)
 		fprintf(out, "- %s: %s\n", side ? "second" : "first", marked(&arena, agreement_run_text(&arena, agreement->runs[side])));
 	fprintf(out, "\n%s.\n\n", agreement_summary(&arena, agreement));
-	for (enum agreement kind = 0; kind < AGREEMENT_KINDS; kind++) {
+	for (enum agreement kind = 0; (int)kind < AGREEMENT_KINDS; kind++) {
 		if (!agreement->counts[kind])
 			continue;
 		if (kind == AGREEMENT_SAME)

@@ -17,11 +17,13 @@
 #include "stage/stages.h"
 
 #include "base/text.h"
+#include "port/cache.h"
 #include "port/embedded.h"
 #include "port/flags.h"
 #include "port/patch.h"
 #include "port/proc.h"
 #include "port/tree.h"
+#include "stage/build_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -298,9 +300,12 @@ static void unit_plain(struct builder *builder, const char *name, const char *fi
 {
 	struct unit unit = {.source = name, .directory = builder->variant->tree};
 	words_push(builder->arena, &unit.argv, &builder->cc);
-	if (is_driver)
-		list_push(builder->arena, &unit.argv,
-		          arena_printf(builder->arena, "-I%s/include", builder->session->workdir));
+	/* Debug information names the header's folder too, and is to be the same in every run. */
+	if (is_driver) {
+		const char *include = path_join(builder->arena, builder->session->workdir, "include");
+		list_push(builder->arena, &unit.argv, arena_printf(builder->arena, "-I%s", include));
+		list_push(builder->arena, &unit.argv, arena_printf(builder->arena, "-ffile-prefix-map=%s=include", include));
+	}
 	if (builder->workload)
 		flags_push(builder, &unit.argv, &builder->workload->flags, NULL);
 	words_push(builder->arena, &unit.argv, &builder->config);
@@ -865,11 +870,20 @@ static bool unit_same(struct arena *arena, const struct variant *a, const struct
 	return true;
 }
 
+/* An object that an earlier compilation left appears under its name. */
+static bool object_kept(struct session *session, const char *key, const char *path)
+{
+	struct err ignored = ERR_INIT;
+	return cache_get(session->objects.folder, key, arena_printf(&session->arena, "%s.new", path)) &&
+	       product_place(&session->arena, path, &ignored) == ST_OK;
+}
+
 enum status build_compile(struct session *session, struct variant *variant, const struct variant *same_as,
                           struct err *err)
 {
 	if (variant->failure)
 		return ST_OK;
+	const char **keys = arena_alloc(&session->arena, (variant->units.count + 1) * sizeof *keys); /* of what is to be kept */
 	struct arena scratch;
 	arena_init(&scratch);
 	const char **paths = unit_paths(session, variant, ".o");
@@ -882,10 +896,19 @@ enum status build_compile(struct session *session, struct variant *variant, cons
 			paths[i] = NULL;
 	}
 	arena_release(&scratch);
+	for (size_t i = 0; i < variant->units.count; i++) {
+		bool missing = paths[i] && !path_is_file(paths[i]);
+		keys[i] = missing ? unit_key(session, variant, &variant->units.at[i]) : NULL;
+		if (keys[i] && object_kept(session, keys[i], paths[i]))
+			keys[i] = NULL;
+	}
 	enum status status = units_make(session, variant, "-c", paths, "compiling", err);
-	for (size_t i = 0; i < variant->units.count && status == ST_OK && !variant->failure; i++)
+	for (size_t i = 0; i < variant->units.count && status == ST_OK && !variant->failure; i++) {
 		if (paths[i])
 			variant->units.at[i].object = paths[i];
+		if (keys[i])
+			cache_put(session->objects.folder, keys[i], paths[i]);
+	}
 	return status;
 }
 

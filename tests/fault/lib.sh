@@ -14,7 +14,7 @@ trap 'chmod -R u+w "$scratch" 2>/dev/null || :; rm -rf "$scratch"' EXIT
 mkdir "$scratch"/{bin,state,tmp,logs}
 # A copy: it has to work wherever it lies, and another user may have to reach it.
 cp "$ASSAY" "$scratch/bin/assay"
-export XDG_STATE_HOME=$scratch/state TMPDIR=$scratch/tmp
+export XDG_STATE_HOME=$scratch/state XDG_CACHE_HOME=$scratch/cache TMPDIR=$scratch/tmp
 project=$scratch/project
 command_line='' status=0
 

@@ -1,5 +1,6 @@
 /* From a tree on disk to objects and programs, by the compilers that are installed. */
 #include "base/text.h"
+#include "port/cache.h"
 #include "port/proc.h"
 #include "port/project.h"
 #include "port/tree.h"
@@ -231,6 +232,59 @@ static void a_workload_is_built_and_equal_source_gives_equal_objects(void **stat
 	const char *workdir = arena_strdup(arena_of(f), f->session.workdir);
 	build_close(&f->session);
 	assert_int_equal(access(workdir, F_OK), -1);
+}
+
+static struct variant compiled_anew(struct fixture *f, const struct build_config *config)
+{
+	build_close(&f->session);
+	struct variant variant = prepared(f, NULL, config);
+	expect_ok(f, build_compile(&f->session, &variant, NULL, &f->err));
+	return variant;
+}
+
+static void objects_are_taken_from_an_earlier_run(void **state)
+{
+	struct fixture *f = *state;
+	load(f);
+	const char *folder = at(f, "objects");
+	struct build_config config = {"gcc", "-O2 -g"};
+	struct variant fresh = compiled_anew(f, &config);
+	assert_int_equal(fresh.units.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const char *text;
+		size_t size;
+		expect_ok(f, file_read(arena_of(f), fresh.units.at[i].object, &text, &size, &f->err));
+		expect_ok(f, file_write(at(f, arena_printf(arena_of(f), "fresh%zu", i)), text, size, &f->err));
+	}
+	/* What is kept and what is taken equals what is compiled, to the byte, in another working folder. */
+	f->session.objects.folder = folder;
+	for (int round = 0; round < 2; round++) {
+		struct variant kept = compiled_anew(f, &config);
+		for (size_t i = 0; i < 3; i++)
+			assert_true(equal_files(f, kept.units.at[i].object, at(f, arena_printf(arena_of(f), "fresh%zu", i))));
+	}
+	/* And it is taken: put other things in its place. */
+	char *const roots[] = {(char *)folder, NULL};
+	FTS *walk = fts_open(roots, FTS_PHYSICAL, NULL);
+	unsigned entries = 0;
+	for (FTSENT *entry; (entry = fts_read(walk));)
+		if (entry->fts_info == FTS_F) {
+			cache_put(folder, entry->fts_name, at(f, "assay.yaml"));
+			entries++;
+		}
+	fts_close(walk);
+	assert_int_equal(entries, 3);
+	put(f, "lib/other.c", "int other(int x) { return x * 4; }\n");
+	struct variant mixed = compiled_anew(f, &config);
+	assert_true(equal_files(f, mixed.units.at[0].object, at(f, "assay.yaml")));
+	assert_true(equal_files(f, mixed.units.at[1].object, at(f, "assay.yaml")));
+	assert_false(equal_files(f, mixed.units.at[2].object, at(f, "assay.yaml"))); /* its text has changed */
+	struct build_config level = {"gcc", "-O1 -g"};
+	struct variant other = compiled_anew(f, &level);
+	assert_false(equal_files(f, other.units.at[1].object, at(f, "assay.yaml")));
+	f->session.objects.folder = NULL;
+	struct variant again = compiled_anew(f, &config);
+	assert_true(equal_files(f, again.units.at[1].object, at(f, "fresh1")));
 }
 
 static void defines_flags_and_compilers_share_the_copy(void **state)
@@ -540,6 +594,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(a_workload_is_built_and_equal_source_gives_equal_objects, setup, teardown),
+	    cmocka_unit_test_setup_teardown(objects_are_taken_from_an_earlier_run, setup, teardown),
 	    cmocka_unit_test_setup_teardown(defines_flags_and_compilers_share_the_copy, setup, teardown),
 	    cmocka_unit_test_setup_teardown(failures_are_sentences_of_the_variant, setup, teardown),
 	    cmocka_unit_test_setup_teardown(database_units_write_nothing_beside_their_objects, setup, teardown),
