@@ -684,6 +684,120 @@ bool name_has_extension(const char *name)
 	return false;
 }
 
+/* ---- records ----------------------------------------------------------------------------------------------- */
+
+const struct ast_layout *record_layout(const struct ast_unit *unit, const struct ast_node *record)
+{
+	for (size_t i = 0; record && record->type && i < unit->layouts.count; i++) {
+		const struct ast_layout *layout = &unit->layouts.at[i];
+		if (layout->line == record->range.line && text_equal(layout->file, record->range.file) &&
+		    text_equal(layout->name, record->type->canonical))
+			return layout;
+	}
+	return NULL;
+}
+
+const char *record_type_name(const struct ast_unit *unit, const struct ast_node *record, struct arena *arena)
+{
+	const char *text = ast_text(unit, &record->range);
+	const char *word = text && text_starts(text, "union") ? "union" : "struct";
+	const char *tag = text && text_starts(text, word) ? text + strlen(word) + strspn(text + strlen(word), " \t\n") : "";
+	if (record->name && *record->name && text_starts(tag, record->name))
+		return arena_printf(arena, "%s %s", word, record->name);
+	for (size_t i = 0; i < unit->top.count; i++) {
+		const struct ast_node *node = unit->top.at[i];
+		if (node->kind == AST_TYPEDEF && node->type && record->type && node->name &&
+		    text_equal(node->type->canonical, record->type->canonical))
+			return node->name;
+	}
+	return NULL;
+}
+
+struct reliance {
+	const struct ast_unit *unit;
+	const struct ast_node *record;
+	bool found;
+};
+
+/* Whether a text names the record's type, by its tag or by a typedef. */
+static bool names_record(const struct reliance *reliance, const char *text)
+{
+	const struct ast_node *record = reliance->record;
+	if (record->name && *record->name && strstr(text, record->name))
+		return true;
+	for (size_t i = 0; i < reliance->unit->top.count; i++) {
+		const struct ast_node *node = reliance->unit->top.at[i];
+		if (node->kind == AST_TYPEDEF && node->type && node->name && text_equal(node->type->canonical, record->type->canonical) &&
+		    strstr(text, node->name))
+			return true;
+	}
+	return false;
+}
+
+static bool points_to_record(const struct ast_type *type, const struct ast_node *record)
+{
+	return type && type->kind == TYPE_POINTER && type->pointee && text_equal(type->pointee->canonical, record->type->canonical);
+}
+
+static bool reliance_visit(struct ast_node *node, void *context)
+{
+	static const char *const sizes[] = {"alloc", "memset", "bzero", "sort", "bsearch", "new", "free", NULL};
+	struct reliance *reliance = context;
+	const struct ast_node *record = reliance->record;
+	if (node->kind == AST_CAST) {
+		/* Bytes or another record that become one, and the reverse. */
+		struct ast_node *from = ast_strip_casts(child(node, 0));
+		const struct ast_type *was = from ? from->type : NULL, *is = node->type;
+		bool into = points_to_record(is, record), out = points_to_record(was, record);
+		const struct ast_type *other = into ? was : is;
+		bool plain = other && other->pointee && other->pointee->kind == TYPE_VOID;
+		reliance->found |= into != out && is_address_type(other) && !plain && !(from && from->kind == AST_CALL);
+	}
+	if (node->kind == AST_SIZEOF) {
+		const struct ast_node *operand = ast_strip(child(node, 0)), *up = node->parent;
+		const char *text = ast_text(reliance->unit, &node->range);
+		const struct ast_type *type = operand ? operand->type : NULL;
+		while (type && type->kind == TYPE_ARRAY && type->pointee)
+			type = type->pointee;
+		bool names = type ? text_equal(type->canonical, record->type->canonical) : !text || names_record(reliance, text);
+		while (up && up->kind == AST_PAREN)
+			up = up->parent;
+		names = names && !(up && up->kind == AST_BINARY && up->op == OP_DIV); /* how many there are */
+		while (up && (up->kind == AST_PAREN || up->kind == AST_BINARY || up->kind == AST_CAST))
+			up = up->parent;
+		const char *name = up && up->kind == AST_CALL ? call_name(up) : NULL;
+		bool known = false;
+		for (size_t i = 0; name && sizes[i]; i++)
+			known |= strcasestr(name, sizes[i]) != NULL;
+		reliance->found |= names && !known;
+	}
+	return !reliance->found;
+}
+
+bool record_is_own(const struct ast_unit *unit, const struct ast_node *record)
+{
+	static const char *const outside[] = {
+	    "phys", "disk", "ondisk", "wire", "packet", "pkt", "hdr", "header", "frame", "msg", "message", "proto", "req", "request",
+	    "reply", "resp", "response", "desc", "descriptor", "shm", "shared", "mmap", "file", "abi", "ioctl", NULL};
+	static const char *const told[] = {"offsetof", "tatic_assert", "BUILD_BUG_ON", "ASSERT_SIZE", NULL};
+	struct reliance reliance = {.unit = unit, .record = record};
+	size_t size = 0;
+	const char *text = record->range.file ? ast_file_text(unit, record->range.file, &size) : NULL;
+	if (!text || !record->type || !record->range.in_tree || !text_equal(record->range.file, unit->main_file) ||
+	    text_ends(record->range.file, ".h") || record->range.edge_in_macro)
+		return false;
+	for (size_t i = 0; record->name && outside[i]; i++)
+		if (name_has_word(record->name, outside[i]))
+			return false;
+	for (size_t i = 0; told[i]; i++)
+		for (const char *at = text; (at = strstr(at, told[i])) != NULL; at++)
+			if (names_record(&reliance, strndupa(at, strcspn(at, ";{"))))
+				return false;
+	for (size_t i = 0; i < unit->top.count && !reliance.found; i++)
+		ast_walk(unit->top.at[i], reliance_visit, &reliance);
+	return !reliance.found;
+}
+
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 
 bool node_is_loop(const struct ast_node *node)

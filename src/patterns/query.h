@@ -97,6 +97,16 @@ bool name_has_word(const char *name, const char *word);
 /* Whether a name says that it is for an instruction set extension: fletcher_4_avx2_ops, crc_sse42.c, neon; not "assert". */
 bool name_has_extension(const char *name);
 
+/* ---- records ----------------------------------------------------------------------------------------------- */
+/* NULL: it is not complete. */
+const struct ast_layout *record_layout(const struct ast_unit *unit, const struct ast_node *record);
+/* "struct slot" or "slot_t": how its type is written; NULL: it has no name. */
+const char *record_type_name(const struct ast_unit *unit, const struct ast_node *record, struct arena *arena);
+/* Whether nothing but the code of this file can rely on where its fields lie, and none of that does: it is written out in
+ * the unit's own file, its name tells of no file or message, no assertion and no offsetof() names it, no bytes and no
+ * other record are taken for one, and its size is told to nobody but allocations, memset() and sorting. */
+bool record_is_own(const struct ast_unit *unit, const struct ast_node *record);
+
 /* ---- loops ------------------------------------------------------------------------------------------------- */
 struct loop {
 	const struct ast_unit *unit;
