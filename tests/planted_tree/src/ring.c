@@ -28,3 +28,25 @@ int ring_put_one(struct ring *ring, uint32_t size)
 	atomic_store(&ring->head, head + 1); /* twin: S11 */
 	return atomic_load(&ring->sleeps);
 }
+
+struct __attribute__((packed)) mark {
+	uint8_t kind;
+	uint32_t seen;
+};
+
+void mark_seen(struct mark *marks, size_t at);
+void mark_seen(struct mark *marks, size_t at)
+{
+	__atomic_fetch_add(&marks[at].seen, 1, __ATOMIC_RELAXED); /* plant: S10 */
+}
+
+/* Packed, too, but all of it lies at multiples of its size. */
+struct __attribute__((packed)) even_mark {
+	uint32_t kind, seen;
+};
+
+void even_mark_seen(struct even_mark *marks, size_t at);
+void even_mark_seen(struct even_mark *marks, size_t at)
+{
+	__atomic_fetch_add(&marks[at].seen, 1, __ATOMIC_RELAXED); /* twin: S10 */
+}
