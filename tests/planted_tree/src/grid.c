@@ -1,0 +1,24 @@
+#include "meter.h"
+
+enum { GRID_ROWS = 1000, GRID_COLUMNS = 1000, GRID_LEVELS = 16 };
+
+static uint32_t cells[GRID_ROWS][GRID_COLUMNS];
+
+void grid_age(void);
+void grid_age(void)
+{
+	for (size_t x = 0; x < GRID_COLUMNS; x++)
+		for (size_t y = 0; y < GRID_ROWS; y++) /* plant: S08 */
+			cells[y][x] >>= 1;
+}
+
+static uint32_t levels[GRID_LEVELS][GRID_LEVELS];
+
+/* A kilobyte: it stays in the first-level cache. */
+void grid_levels_age(void);
+void grid_levels_age(void)
+{
+	for (size_t x = 0; x < GRID_LEVELS; x++)
+		for (size_t y = 0; y < GRID_LEVELS; y++) /* twin: S08 */
+			levels[y][x] >>= 1;
+}
