@@ -22,3 +22,27 @@ void grid_levels_age(void)
 		for (size_t y = 0; y < GRID_LEVELS; y++) /* twin: S08 */
 			levels[y][x] >>= 1;
 }
+
+struct span { /* plant: S07 */
+	uint8_t kind;
+	uint64_t length;
+	uint8_t colour;
+};
+static struct span spans[GRID_ROWS * GRID_COLUMNS];
+
+/* The one hole that any order leaves. */
+struct dense_span { /* twin: S07 */
+	uint64_t length;
+	uint8_t kind;
+	uint8_t colour;
+};
+static struct dense_span dense_spans[GRID_ROWS * GRID_COLUMNS];
+
+uint64_t grid_length(uint8_t kind);
+uint64_t grid_length(uint8_t kind)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < GRID_ROWS * GRID_COLUMNS; i++)
+		sum += (spans[i].kind == kind ? spans[i].length : 0) + (dense_spans[i].kind == kind ? dense_spans[i].length : 0);
+	return sum;
+}
