@@ -57,15 +57,27 @@ static enum status surveys_over(struct work *work, struct err *err)
 	return ST_OK;
 }
 
-/* What was said on the command line goes before what the survey says. */
+/* Of the values that the survey names for another parameter, those that --param names too; `ret_lacks`: the parameter of which
+ * none is left, or NULL. */
 static struct asked_survey survey_narrowed(struct arena *arena, const struct asked_survey *asked,
-                                           const struct param_list *given)
+                                           const struct param_list *given, const char **ret_lacks)
 {
 	struct asked_survey survey = *asked;
 	survey.params = (struct param_list){0};
-	for (size_t i = 0; i < asked->params.count; i++)
-		if (!param_find(given, asked->params.at[i].name))
-			list_push(arena, &survey.params, asked->params.at[i]);
+	*ret_lacks = NULL;
+	for (size_t i = 0; i < asked->params.count; i++) {
+		const struct param *own = &asked->params.at[i], *narrower = param_find(given, own->name);
+		struct param kept = *own;
+		if (narrower)
+			kept.values = (struct string_list){0};
+		for (size_t k = 0; narrower && k < own->values.count; k++)
+			for (size_t j = 0; j < narrower->values.count; j++)
+				if (strcmp(own->values.at[k], narrower->values.at[j]) == 0)
+					list_push(arena, &kept.values, own->values.at[k]);
+		if (kept.values.count == 0)
+			*ret_lacks = own->name;
+		list_push(arena, &survey.params, kept);
+	}
 	return survey;
 }
 
@@ -83,9 +95,12 @@ static enum status surveys_named(struct work *work, const char *name, struct err
 			continue;
 		found = true;
 		const struct workload *workload = workload_find(&project->workloads, asked->workload);
-		struct asked_survey survey = survey_narrowed(arena, asked, &work->invocation->options.params);
+		const char *lacks = NULL;
+		struct asked_survey survey = survey_narrowed(arena, asked, &work->invocation->options.params, &lacks);
 		const char *problem = workload ? survey_problem(arena, workload, &survey)
 		                               : "its workload is not among those of --workload";
+		if (lacks)
+			problem = arena_printf(arena, "it is about none of the values that --param names for `%s`", lacks);
 		if (!problem)
 			list_push(arena, &work->surveys, survey);
 		else if (name)

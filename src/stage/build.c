@@ -7,7 +7,8 @@
  *     t0000000000000000/      the snapshot of the source tree: the baseline's copy
  *     tHASH/                  a clone of it with one patch applied
  *     mHASH                   the files that a unit of the database reads (-M)
- *     pHASH/                  a place: preprocessed text, objects and program of one variant
+ *     uHASH.i, uHASH.o        preprocessed text and object of one unit
+ *     pHASH/                  a place: the program of one variant
  *
  * A copy never changes after it was made and a place is named after everything that its products depend on, so what
  * exists already is taken as it is: asking twice costs nothing. All names of a kind have equal length, since the length
@@ -828,11 +829,22 @@ static enum status units_make(struct session *session, struct variant *variant, 
 	return status;
 }
 
+/* A unit's products are named after its folder and command, which say in which copy and how it is compiled: workloads that
+ * compile the same source in the same way share them. */
 static const char **unit_paths(struct session *session, const struct variant *variant, const char *suffix)
 {
 	const char **paths = arena_alloc(&session->arena, (variant->units.count + 1) * sizeof *paths);
-	for (size_t i = 0; i < variant->units.count; i++)
-		paths[i] = arena_printf(&session->arena, "%s/u%03zu%s", variant->place, i, suffix);
+	for (size_t i = 0; i < variant->units.count; i++) {
+		const struct unit *unit = &variant->units.at[i];
+		unsigned long long hash = text_mix(TEXT_HASH_SEED, unit->directory);
+		for (size_t k = 0; k < unit->argv.count; k++)
+			hash = text_mix(hash, unit->argv.at[k]);
+		paths[i] = arena_printf(&session->arena, "%s/u%016llx%s", session->workdir, hash, suffix);
+		/* A source that is named twice: the linker is to have its say, not two compilers that write one file. */
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(paths[k], paths[i]) == 0)
+				paths[i] = arena_printf(&session->arena, "%s/u%016llx-%zu%s", session->workdir, hash, i, suffix);
+	}
 	return paths;
 }
 

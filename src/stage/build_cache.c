@@ -33,6 +33,22 @@ static bool depends_on_more(const struct unit *unit)
 	return !text_ends(unit->source, ".c");
 }
 
+/* Does the word only tell the preprocessor something, so that the text has it all? `ret_two`: and so does the next word. Debug
+ * information may hold macros, and a switch may record the whole command. */
+static bool preprocessor_only(const struct unit *unit, size_t index, bool *ret_two)
+{
+	static const char *const recording[] = {"-g3", "-ggdb3", "-fdebug-macro", "-frecord-", "-grecord-"};
+	const char *word = unit->argv.at[index];
+	*ret_two = strcmp(word, "-D") == 0 || strcmp(word, "-U") == 0;
+	if (!text_starts(word, "-D") && !text_starts(word, "-U"))
+		return false;
+	for (size_t i = 0; i < unit->argv.count; i++)
+		for (size_t k = 0; k < sizeof recording / sizeof *recording; k++)
+			if (text_starts(unit->argv.at[i], recording[k]))
+				return false;
+	return true;
+}
+
 /* "PATH SIZE TIME" of the program as it is installed; NULL: it is not found. */
 static const char *program_identity(struct arena *arena, const char *name)
 {
@@ -114,8 +130,13 @@ const char *unit_key(struct session *session, const struct variant *variant, con
 		for (size_t i = 0; i < sizeof environment / sizeof *environment; i++)
 			list_push(&scratch, &words, getenv(environment[i]) ? getenv(environment[i]) : "-");
 		list_push(&scratch, &words, unit->directory);
-		for (size_t i = 0; i < unit->argv.count; i++)
-			list_push(&scratch, &words, unit->argv.at[i]);
+		for (size_t i = 0; i < unit->argv.count; i++) {
+			bool two;
+			if (preprocessor_only(unit, i, &two))
+				i += two;
+			else
+				list_push(&scratch, &words, unit->argv.at[i]);
+		}
 		const char *head = text_join(&scratch, &words, "\n");
 		char *whole = arena_alloc(&scratch, strlen(head) + size + 2), *end = whole;
 		end = append_neutral(end, head, strlen(head), session, variant);

@@ -202,6 +202,20 @@ static void test_key_other(void **state)
 	assert_string_equal(key, key_of(f, plain));
 }
 
+/* A macro that the text doesn't show changes nothing, unless the object records the command or its macros. */
+static void test_key_macros(void **state)
+{
+	struct fixture *f = *state;
+	const char *key = key_of(f, (struct asked){"t0", "a.c", "int x;", {"gcc", "-O2"}});
+	static const char *const flags[][2] = {{"-DX=1", NULL}, {"-UX", NULL}, {"-D", "X"}, {"-U", "X"}, {"-DX", "-UY"}};
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		assert_string_equal(key, key_of(f, (struct asked){"t0", "a.c", "int x;", {"gcc", "-O2", flags[i][0], flags[i][1]}}));
+	static const char *const recording[] = {"-g3", "-ggdb3", "-frecord-gcc-switches", "-grecord-command-line", "-fdebug-macro"};
+	for (size_t i = 0; i < sizeof recording / sizeof *recording; i++)
+		assert_string_not_equal(key_of(f, (struct asked){"t0", "a.c", "int x;", {"gcc", recording[i], "-DX=1"}}),
+		                        key_of(f, (struct asked){"t0", "a.c", "int x;", {"gcc", recording[i]}}));
+}
+
 /* What depends on more than that is compiled. */
 static void test_key_none(void **state)
 {
@@ -229,6 +243,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_default_path, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_key_same, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_key_other, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_key_macros, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_key_none, setup, teardown),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
