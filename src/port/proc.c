@@ -643,7 +643,7 @@ enum status proc_run(struct arena *arena, const struct proc_request *request, st
 static enum status child_channels(struct child_fds *fds, struct proc_child *child, struct err *err)
 {
 	int to[2] = {-1, -1}, from[2] = {-1, -1};
-	*child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
+	*child = PROC_CHILD_INIT;
 	*fds = (struct child_fds){-1, -1, -1, -1, -1, -1};
 	child->stderr_file = memfd_create("assay-stderr", MFD_CLOEXEC);
 	if (child->stderr_file < 0 || pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0) {

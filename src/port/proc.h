@@ -66,6 +66,8 @@ struct proc_child {
 	bool ended;
 	int wait_status; /* with `ended` */
 };
+/* Not started yet; may be ended. */
+#define PROC_CHILD_INIT ((struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1})
 
 /* ST_TIMEOUT: not started within timeout_s, or a minute where that is 0. */
 MUST_CHECK enum status proc_start(const struct proc_request *request, struct proc_child *ret_child, struct err *err);

@@ -322,7 +322,7 @@ enum status count_cycles(struct session *session, const struct variant *baseline
 	arena_init(&run.scratch);
 	session_progress(session, "counting cycles", 0, 1, -1);
 	for (int k = 0; k < 2; k++)
-		run.sides[k].child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
+		run.sides[k].child = PROC_CHILD_INIT;
 	struct host_affinity before;
 	int cpu = host_cpu_choose();
 	bool moved = host_cpu_join(cpu, &before); /* the probe has to run where the workload runs */

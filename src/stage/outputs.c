@@ -218,7 +218,7 @@ static enum status pair_run(struct outputs_pair *pair, const struct outputs_of *
 	enum status status = ST_OK;
 	pair->deadline = proc_now() + pair->timeout_s;
 	for (int i = 0; i < 2; i++)
-		pair->side[i]->child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
+		pair->side[i]->child = PROC_CHILD_INIT;
 	for (int i = 0; i < 2 && status == ST_OK; i++) {
 		struct proc_request request =
 		    workload_request(arena, sides[i]->variant->program, sides[i]->params, pair->session->run.seed, "--outputs", NULL);
