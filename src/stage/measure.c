@@ -16,35 +16,19 @@
  * is 0. (At the same addresses it need not be: with f the time at an address and p bytes of padding, f(a + p) - f(a) has
  * the mean 0 over all a, but not the median.) Then a block is one draw of layouts, and the same sequence runs over them.
  */
-#include "base/stat.h"
-#include "port/host.h"
+#include "stage/measure.h"
+
 #include "port/layout.h"
-#include "port/object_program.h"
 #include "port/workload.h"
 #include "stage/stages.h"
 
 #include <math.h>
 #include <unistd.h>
 
-enum {
-	SAID_LINES = 5,
-	STACK_OFFSET_MAX = 4096, /* of an environment variable: moves the stack, also where addresses are not random */
-	COPY_MAX_BYTES = 16 * 1024 * 1024, /* larger programs run in place: copying would cost more than it samples */
-	WARM_ROUNDS_MAX = 4,
-	CALIBRATION_TRIES = 4,
-	PAIRS_PER_BLOCK_MAX = 199,
-	BLOCKS_SPARE = 10,  /* that the rest of a budget is divided among when more than enough have been taken */
-	BLOCKS_WANTED = 30, /* that fit the budget, if pairs per block can make it so: 12 are the least that decide at 1 % */
-};
+enum { STACK_OFFSET_MAX = 4096 }; /* of an environment variable: moves the stack, also where addresses are not random */
 
-static const uint64_t DEFAULT_TARGET_NS = 200000;
-static const uint64_t PRIME_NS = 100000;        /* refills caches that the other process has used */
-static const uint64_t PRIME_NONE_ABOVE_NS = 10000000; /* an iteration so long that refilling is below 1 % of it */
-static const uint64_t WARM_NS = 1000000;
 static const uint64_t SAMPLE_MAX_NS = 20000000; /* of the slower side, when the sides are far apart */
-static const double LIMIT_S = 10;               /* for one answer, besides 20 times what is expected */
-/* A shorter limit, because the budget ends, proves no hang: of a side that has answered before, and of a new one. */
-static const double LIMIT_FAIR_S = 5, LIMIT_FAIR_FIRST_S = 0.1;
+static const double LIMIT_FAIR_FIRST_S = 0.1; /* as LIMIT_FAIR_S, of a side that has not answered before */
 static const double TRANSFER_PAIR_S = 0.02; /* what the runtime takes for two CPUs */
 static const double MESSAGES_S = 200e-6; /* what assay and the two wake-ups of a pair cost */
 
@@ -58,10 +42,8 @@ struct side {
 	unsigned threads, cpus; /* that it has, and CPUs for them */
 };
 
-enum { BASELINE, CANDIDATE };
-
 struct engine {
-	struct session *session;
+	struct course course;
 	const struct binding_list *params;
 	const struct sample_sink *sink;
 	struct measurement *measurement;
@@ -69,62 +51,35 @@ struct engine {
 	struct side sides[2];
 	struct rng rng;
 	struct cseq cseq;
-	double started, deadline, ticked;
-	double margin; /* natural logarithm */
+	struct block_cost cost;
 	uint64_t prime, warm;
-	double iteration_s, start_s; /* the sides' mean; the cheapest start of a block so far */
-	double starts_wall_s, pairs_wall_s; /* of all blocks, with what they waited for the CPU */
+	double iteration_s; /* the sides' mean */
 	uint32_t pairs_per_block;
 	struct cpu_list cpus; /* for threads, in the order in which they get them */
 	uint64_t layout_seed; /* of the current block; 0: as built */
 	unsigned first; /* BASELINE or CANDIDATE: of the current block, by coin */
-	bool realtime; /* measured processes may be */
-	bool sink_failed, copy_failed, done;
-	struct err *err;
+	bool copy_failed;
 };
 
 /* ---- ending -------------------------------------------------------------------------------------------------------- */
-
-static void engine_stop(struct engine *engine, enum stop_reason reason)
-{
-	if (engine->done)
-		return;
-	engine->done = true;
-	engine->measurement->stop = reason;
-}
-
-static double engine_left(const struct engine *engine)
-{
-	return engine->deadline - proc_now();
-}
-
-/* How long to wait for an answer that is expected after `expected_s`. */
-static double engine_limit(const struct engine *engine, double expected_s)
-{
-	double left = engine_left(engine);
-	double limit = LIMIT_S + 20 * expected_s;
-	if (left < limit)
-		limit = left;
-	return limit > 0.001 ? limit : 0.001;
-}
 
 /* What a side's silence or end means. Returns true when there is none. */
 static bool side_check(struct engine *engine, struct side *side, enum status status, double expected_s, double limit_s,
                        const char *doing, struct err *trouble)
 {
-	struct arena *arena = &engine->session->arena;
+	struct arena *arena = &engine->course.session->arena;
 	struct measurement *measurement = engine->measurement;
 	const char *what = NULL;
 	switch (status) {
 	case ST_OK:
 		return true;
 	case ST_INTERRUPTED:
-		engine_stop(engine, STOP_INTERRUPTED);
+		course_stop(&engine->course, STOP_INTERRUPTED);
 		return false;
 	case ST_TIMEOUT:
 		/* When the budget ended while an answer was still due, nothing is wrong with the program. */
 		if (limit_s < 20 * expected_s + (measurement->pairs.count ? LIMIT_FAIR_S : LIMIT_FAIR_FIRST_S)) {
-			engine_stop(engine, STOP_BUDGET);
+			course_stop(&engine->course, STOP_BUDGET);
 			return false;
 		}
 		what = arena_printf(arena, "no answer within %.3g s", limit_s);
@@ -134,12 +89,11 @@ static bool side_check(struct engine *engine, struct side *side, enum status sta
 		break;
 	case ST_USAGE:
 	case ST_SYSTEM:
-		engine->done = true;
-		err_set(engine->err, status, "%s", trouble->text);
-		err_context(engine->err, "measuring the %s", side->name);
+		course_error(&engine->course, status, trouble->text);
+		err_context(&engine->course.err, "measuring the %s", side->name);
 		return false;
 	}
-	engine_stop(engine, STOP_FAILED);
+	course_stop(&engine->course, STOP_FAILED);
 	measurement->candidate_failed = side == &engine->sides[CANDIDATE];
 	measurement->failure = arena_printf(arena, "the %s %s: %s", side->name, doing, what);
 	return false;
@@ -150,7 +104,7 @@ static bool side_check(struct engine *engine, struct side *side, enum status sta
 /* A fresh copy of the program, or the program itself when it can't be copied. */
 static const char *program_copy(struct engine *engine, const char *program, unsigned place)
 {
-	struct session *session = engine->session;
+	struct session *session = engine->course.session;
 	const char *path = arena_printf(&engine->block_arena, "%s/pair%u", session->workdir, place);
 	if (!session->workdir || engine->copy_failed)
 		return program;
@@ -176,10 +130,10 @@ static uint64_t layout_seed(uint64_t seed, uint32_t block)
 /* The program at the block's addresses. NULL: the measurement has ended. */
 static const char *program_layout(struct engine *engine, const struct side *side, unsigned place)
 {
-	struct session *session = engine->session;
+	struct session *session = engine->course.session;
 	const char *path = arena_printf(&engine->block_arena, "%s/pair%u", session->workdir, place);
 	struct err trouble = ERR_INIT;
-	double left = engine_left(engine);
+	double left = course_left(&engine->course);
 	unlink(path);
 	bool own = side == &engine->sides[CANDIDATE] && !engine->measurement->plan.same_layout;
 	uint64_t seed = own ? layout_seed(engine->layout_seed, 0) : engine->layout_seed;
@@ -188,12 +142,11 @@ static const char *program_layout(struct engine *engine, const struct side *side
 	if (status == ST_OK)
 		return path;
 	if (status == ST_TIMEOUT || status == ST_INTERRUPTED) {
-		engine_stop(engine, status == ST_TIMEOUT ? STOP_BUDGET : STOP_INTERRUPTED);
+		course_stop(&engine->course, status == ST_TIMEOUT ? STOP_BUDGET : STOP_INTERRUPTED);
 		return NULL;
 	}
-	engine->done = true;
-	err_set(engine->err, status, "%s", trouble.text);
-	err_context(engine->err, "measuring the %s", side->name);
+	course_error(&engine->course, status, trouble.text);
+	err_context(&engine->course.err, "measuring the %s", side->name);
 	return NULL;
 }
 
@@ -210,20 +163,19 @@ static void request_stack(struct engine *engine, struct proc_request *request)
 
 static bool side_start(struct engine *engine, struct side *side, const char *program)
 {
-	struct session *session = engine->session;
+	struct session *session = engine->course.session;
 	struct measurement *measurement = engine->measurement;
 	struct proc_request request =
 	    workload_request(&engine->block_arena, program, engine->params, session->run.seed, "--serve", NULL);
 	request.cpu = measurement->plan.cpu >= 0 ? measurement->plan.cpu : -1;
 	request.env = side->variant->env;
-	request.realtime = engine->realtime;
+	request.realtime = engine->course.realtime;
 	workload_request_cpus(&engine->block_arena, &request, cpu_list_text(&engine->block_arena, &engine->cpus, engine->cpus.count));
 	request.interrupted = session->interrupted;
 	request_stack(engine, &request);
 	const struct side *other = &engine->sides[side == &engine->sides[BASELINE] ? CANDIDATE : BASELINE];
 	double expected = side->start_s > 0 ? side->start_s : other->start_s, started = proc_now();
-	/* Nobody knows how long the first set-up takes: it has the whole budget. */
-	double limit = expected > 0 ? engine_limit(engine, expected) : fmax(engine_left(engine), 0.001);
+	double limit = course_limit_start(&engine->course, expected);
 	struct bench_reply ready = {0};
 	struct err trouble = ERR_INIT;
 	enum status status = workload_start(&request, limit, &side->child, &ready, &trouble);
@@ -231,9 +183,9 @@ static bool side_start(struct engine *engine, struct side *side, const char *pro
 	measurement->bytes_per_iteration = ready.bytes_per_iteration;
 	side->threads = ready.threads;
 	/* On the CPUs of its threads this process would run too, above them: docs/adr/0006. The runtime lowers itself. */
-	if (status == ST_OK && ready.threads > 1 && engine->realtime) {
+	if (status == ST_OK && ready.threads > 1 && engine->course.realtime) {
 		proc_realtime_leave();
-		engine->realtime = false;
+		engine->course.realtime = false;
 	}
 	side->cpus = ready.cpus;
 	return side_check(engine, side, status, expected, limit, "failed in its set-up", &trouble);
@@ -253,13 +205,13 @@ static bool transfer_check(struct engine *engine)
 	struct transfer *transfer = &measurement->transfer;
 	*transfer = (struct transfer){.threads = side->threads};
 	if (engine->cpus.count)
-		transfer->cpus = cpu_list_text(&engine->session->arena, &engine->cpus, side->threads);
+		transfer->cpus = cpu_list_text(&engine->course.session->arena, &engine->cpus, side->threads);
 	if (side->cpus >= side->threads) {
-		double expected = transfer_expected_s(side->threads), limit = engine_limit(engine, expected);
+		double expected = transfer_expected_s(side->threads), limit = course_limit(&engine->course, expected);
 		struct bench_transfer found = {0};
 		struct err trouble = ERR_INIT;
 		enum status status =
-		    workload_transfer(&side->child, limit, engine->session->interrupted, &found, &trouble);
+		    workload_transfer(&side->child, limit, engine->course.session->interrupted, &found, &trouble);
 		if (!side_check(engine, side, status, expected, limit, "failed before its first sample", &trouble))
 			return false;
 		transfer->between[0] = found.cpus[0];
@@ -269,8 +221,8 @@ static bool transfer_check(struct engine *engine)
 		transfer->bursts = (uint32_t)found.bursts;
 	}
 	if (!transfer_visible(transfer))
-		engine_stop(engine, STOP_UNSEEN);
-	return !engine->done;
+		course_stop(&engine->course, STOP_UNSEEN);
+	return !engine->course.done;
 }
 
 static bool threads_check(struct engine *engine)
@@ -278,10 +230,12 @@ static bool threads_check(struct engine *engine)
 	const struct side *sides = engine->sides;
 	struct measurement *measurement = engine->measurement;
 	if (sides[BASELINE].threads != sides[CANDIDATE].threads) {
-		engine_stop(engine, STOP_FAILED);
+		course_stop(&engine->course, STOP_FAILED);
 		measurement->candidate_failed = true;
-		measurement->failure = arena_printf(&engine->session->arena, "the baseline has %u threads and the candidate %u: their "
-		                                    "times can't be compared", sides[BASELINE].threads, sides[CANDIDATE].threads);
+		measurement->failure =
+		    arena_printf(&engine->course.session->arena,
+		                 "the baseline has %u threads and the candidate %u: their times can't be compared",
+		                 sides[BASELINE].threads, sides[CANDIDATE].threads);
 		return false;
 	}
 	return sides[BASELINE].threads < 2 || measurement->transfer.threads || transfer_check(engine);
@@ -295,14 +249,14 @@ static bool block_start(struct engine *engine)
 	engine->first = first;
 	if (over_layouts(engine))
 		engine->layout_seed = layout_seed(engine->measurement->plan.seed, engine->measurement->blocks);
-	for (unsigned i = 0; i < 2 && !engine->done; i++) {
+	for (unsigned i = 0; i < 2 && !engine->course.done; i++) {
 		unsigned which = first ^ i;
 		if (engine->layout_seed)
 			programs[which] = program_layout(engine, &engine->sides[which], which ^ swap);
 		else
 			programs[which] = program_copy(engine, engine->sides[which].variant->program, which ^ swap);
 	}
-	if (engine->done)
+	if (engine->course.done)
 		return false;
 	if (engine->copy_failed)
 		for (unsigned i = 0; i < 2; i++)
@@ -313,19 +267,8 @@ static bool block_start(struct engine *engine)
 
 static void block_end(struct engine *engine)
 {
-	for (int i = 0; i < 2; i++)
-		workload_quit(&engine->sides[i].child);
-	for (int i = 0; i < 2; i++) {
-		struct proc_child *child = &engine->sides[i].child;
-		char byte;
-		struct err ignored = ERR_INIT;
-		/* Its teardown may remove files; it gets a moment for that. */
-		if (child->pid >= 0 && !child->ended && !engine->done) {
-			enum status status = proc_receive(child, &byte, 1, 0.5, NULL, &ignored);
-			(void)status;
-		}
-		proc_child_end(child);
-	}
+	struct proc_child *const children[] = {&engine->sides[0].child, &engine->sides[1].child};
+	children_end(children, 2, !engine->course.done);
 }
 
 /* ---- samples ---------------------------------------------------------------------------------------------------------- */
@@ -335,10 +278,10 @@ static bool side_sample(struct engine *engine, struct side *side, uint64_t prime
 {
 	const struct side *other = &engine->sides[side == &engine->sides[BASELINE] ? CANDIDATE : BASELINE];
 	double ns = side->ns_per_iteration > 0 ? side->ns_per_iteration : other->ns_per_iteration;
-	double expected = 1e-9 * ns * (double)(prime + iterations), limit = engine_limit(engine, expected);
+	double expected = 1e-9 * ns * (double)(prime + iterations), limit = course_limit(&engine->course, expected);
 	struct err trouble = ERR_INIT;
-	enum status status = workload_sample(&side->child, prime, iterations, limit, engine->session->interrupted, ret_reply,
-	                                     &trouble);
+	enum status status = workload_sample(&side->child, prime, iterations, limit, engine->course.session->interrupted,
+	                                     ret_reply, &trouble);
 	if (!side_check(engine, side, status, expected, limit, "failed", &trouble))
 		return false;
 	side->ns_per_iteration = (double)ret_reply->ns / (double)iterations;
@@ -352,11 +295,6 @@ static bool both_sample(struct engine *engine, uint64_t iterations, struct bench
 	unsigned first = engine->first, second = first ^ 1;
 	return side_sample(engine, &engine->sides[first], 0, iterations, &replies[first]) &&
 	       side_sample(engine, &engine->sides[second], 0, iterations, &replies[second]);
-}
-
-static uint64_t at_least_one(double value)
-{
-	return value > 1 ? (uint64_t)value : 1;
 }
 
 /* The least time that `n` iterations took on each side, of a few tries: one that was preempted must not count. */
@@ -424,42 +362,22 @@ static bool block_warm(struct engine *engine)
 	return true;
 }
 
-/* As many pairs as cost what a start costs: half of the time then buys new processes, half precision within them. Goes
- * by the cheapest start so far, since a start that was disturbed tells nothing about the next. */
+/* As many pairs as cost what a start costs: half of the time then buys new processes, half precision within them. */
 static void engine_choose_pairs(struct engine *engine, double start_s)
 {
 	const struct measurement *measurement = engine->measurement;
-	if (engine->start_s == 0 || start_s < engine->start_s)
-		engine->start_s = start_s;
+	block_cost_start(&engine->cost, start_s);
 	engine->pairs_per_block = measurement->plan.pairs_per_block;
 	if (engine->pairs_per_block)
 		return;
 	double sample_s = engine->iteration_s * (double)measurement->iterations;
 	double pair_s = 2 * (sample_s + engine->iteration_s * (double)engine->prime) + MESSAGES_S;
-	double wanted = ceil(engine->start_s / pair_s);
-	/* What fits the budget goes by what blocks really took, waiting for a busy CPU included. */
-	double block_share_s = fmax(engine_left(engine), 0) / fmax(BLOCKS_WANTED - (double)measurement->blocks, BLOCKS_SPARE);
-	double start_wall_s = fmax(engine->start_s, measurement->blocks ? engine->starts_wall_s / measurement->blocks : 0);
-	double pair_wall_s = fmax(pair_s, measurement->pairs.count ? engine->pairs_wall_s / (double)measurement->pairs.count : 0);
-	double affordable = floor((block_share_s - start_wall_s) / pair_wall_s);
-	/* An outlier among short samples shall not decide a block. */
-	double least = sample_s < 0.005 ? 3 : 1;
-	wanted = fmin(fmax(wanted, least), PAIRS_PER_BLOCK_MAX);
+	double wanted = ceil(engine->cost.start_s / pair_s);
+	double affordable =
+	    block_affordable(&engine->course, &engine->cost, measurement->blocks, measurement->pairs.count, pair_s);
+	wanted = fmin(fmax(wanted, block_least(sample_s)), SAMPLES_PER_BLOCK_MAX);
 	wanted = fmax(fmin(wanted, affordable), 1);
 	engine->pairs_per_block = (uint32_t)wanted | 1;
-}
-
-static void pair_keep(struct engine *engine, const struct pair *pair)
-{
-	struct session *session = engine->session;
-	list_push(&session->arena, &engine->measurement->pairs, *pair);
-	if (!engine->sink || !engine->sink->put || engine->sink_failed)
-		return;
-	struct err trouble = ERR_INIT;
-	if (engine->sink->put(engine->sink->context, pair, &trouble) != ST_OK) {
-		engine->sink_failed = true;
-		session_note(session, "samples", "the samples of this measurement are not stored: %s", trouble.text);
-	}
 }
 
 static bool block_pair(struct engine *engine, uint32_t index, struct pair *ret_pair)
@@ -486,16 +404,6 @@ static bool block_pair(struct engine *engine, uint32_t index, struct pair *ret_p
 	return true;
 }
 
-static void engine_tick(struct engine *engine)
-{
-	double now = proc_now();
-	if (now - engine->ticked < 0.05)
-		return;
-	engine->ticked = now;
-	double elapsed = now - engine->started, budget = engine->measurement->plan.budget_s;
-	session_progress(engine->session, "measuring", elapsed, budget, fmax(budget - elapsed, 0));
-}
-
 static bool block_pairs(struct engine *engine)
 {
 	uint32_t clean = 0;
@@ -504,14 +412,11 @@ static bool block_pairs(struct engine *engine)
 		struct pair pair;
 		if (!block_pair(engine, i, &pair))
 			return false;
-		pair_keep(engine, &pair);
+		course_keep(&engine->course, engine->sink, &engine->measurement->pairs, &pair);
 		clean += !pair_excluded(&pair);
-		engine_tick(engine);
-		if (*engine->session->interrupted)
-			engine_stop(engine, STOP_INTERRUPTED);
-		else if (engine_left(engine) <= 0)
-			engine_stop(engine, STOP_BUDGET);
-		if (engine->done)
+		course_tick(&engine->course);
+		course_look(&engine->course);
+		if (engine->course.done)
 			return false;
 	}
 	return true;
@@ -529,16 +434,14 @@ static void block_judge(struct engine *engine, size_t first_pair)
 	double *ratios = arena_alloc(&engine->block_arena, block.count * sizeof *ratios);
 	pairs_block_ratios(&block, false, ratios);
 	measurement->blocks++;
-	if (!cseq_add(&engine->cseq, ratios[0])) {
-		engine->done = true;
-		err_set(engine->err, ST_SYSTEM, "out of memory while measuring: close other programs");
+	if (!course_add(&engine->course, &engine->cseq, ratios[0]))
 		return;
-	}
 	double low, high;
 	cseq_interval(&engine->cseq, &low, &high);
 	bool enough = !over_layouts(engine) || measurement->blocks >= measurement->plan.layouts;
-	if (enough && stat_decide(low, high, engine->margin) != DECISION_OPEN && pairs_stationary(&measurement->pairs, measurement->plan.alpha))
-		engine_stop(engine, STOP_DECIDED);
+	if (enough && stat_decide(low, high, engine->course.margin) != DECISION_OPEN &&
+	    pairs_stationary(&measurement->pairs, measurement->plan.alpha))
+		course_stop(&engine->course, STOP_DECIDED);
 }
 
 static void engine_block(struct engine *engine)
@@ -553,13 +456,13 @@ static void engine_block(struct engine *engine)
 	double warm_started = proc_now();
 	ready = ready && block_warm(engine);
 	start_s += proc_now() - warm_started;
-	engine->starts_wall_s += start_s;
+	engine->cost.starts_wall_s += start_s;
 	if (ready)
 		engine_choose_pairs(engine, start_s);
 	double pairs_started = proc_now();
 	if (ready)
 		block_pairs(engine);
-	engine->pairs_wall_s += proc_now() - pairs_started;
+	engine->cost.samples_wall_s += proc_now() - pairs_started;
 	block_end(engine);
 	block_judge(engine, first_pair);
 }
@@ -571,55 +474,31 @@ static void note_disturbance(struct engine *engine, struct host_disturbance befo
 	double elapsed = engine->measurement->elapsed_s;
 	double throttled = after.throttled_s - before.throttled_s, steal = after.steal_s - before.steal_s;
 	if (throttled > 0.02 * elapsed)
-		session_note(engine->session, "measure", "the CPU limit of this container took away %.2f s of %.2f s: raise it",
+		session_note(engine->course.session, "measure", "the CPU limit of this container took away %.2f s of %.2f s: raise it",
 		             throttled, elapsed);
 	if (steal > 0.05 * elapsed)
-		session_note(engine->session, "measure", "other guests of this host took away %.2f s of CPU time in %.2f s", steal,
+		session_note(engine->course.session, "measure", "other guests of this host took away %.2f s of CPU time in %.2f s", steal,
 		             elapsed);
 }
 
-static enum status engine_run(struct engine *engine)
+static void engine_run(struct engine *engine)
 {
 	struct measurement *measurement = engine->measurement;
-	struct host_affinity affinity;
 	struct host_disturbance disturbance = host_disturbance_read();
-	host_cpu_leave(measurement->plan.cpu, &affinity);
-	/* Only above a CPU that is left for everything else, this process included. */
-	engine->realtime = affinity.moved && proc_realtime_enter();
-	while (!engine->done)
+	course_cpu_leave(&engine->course, true);
+	while (!engine->course.done)
 		engine_block(engine);
-	if (engine->realtime)
-		proc_realtime_leave();
-	host_cpu_return(&affinity);
-	measurement->elapsed_s = proc_now() - engine->started;
+	course_cpu_return(&engine->course);
+	measurement->elapsed_s = proc_now() - engine->course.started;
 	measurement->stationary = pairs_stationary(&measurement->pairs, measurement->plan.alpha);
 	note_disturbance(engine, disturbance);
-	for (unsigned i = 0; i < 2 && engine->session->workdir; i++) {
-		const char *path = arena_printf(&engine->block_arena, "%s/pair%u", engine->session->workdir, i);
+	for (unsigned i = 0; i < 2 && engine->course.session->workdir; i++) {
+		const char *path = arena_printf(&engine->block_arena, "%s/pair%u", engine->course.session->workdir, i);
 		unlink(path);
 		unlink(arena_printf(&engine->block_arena, "%s.ld", path));
 	}
 	cseq_release(&engine->cseq);
 	arena_release(&engine->block_arena);
-	return engine->err ? engine->err->code : ST_OK;
-}
-
-/* The function that either program itself starts threads with, NULL if none; the runtime's threads have CPUs. On one CPU they would take turns: nothing that they
- * do to each other, such as sharing a cache line, would take any time. */
-static const char *threads_started(struct session *session, const struct variant *baseline, const struct variant *candidate)
-{
-	const char *threads = NULL;
-	struct arena scratch;
-	arena_init(&scratch);
-	for (int i = 0; i < 2 && !threads; i++) {
-		struct program program;
-		struct err ignored = ERR_INIT; /* a damaged program fails where it is started */
-		if (program_open(&scratch, (i ? candidate : baseline)->program, &program, &ignored) == ST_OK)
-			threads = program.threads;
-	}
-	threads = arena_strdup(&session->arena, threads);
-	arena_release(&scratch);
-	return threads;
 }
 
 enum status measure(struct session *session, const struct variant *baseline, const struct variant *candidate,
@@ -628,48 +507,39 @@ enum status measure(struct session *session, const struct variant *baseline, con
 {
 	if (baseline->command)
 		return measure_command(session, baseline, candidate, plan, sink, ret_measurement, err);
-	struct err local = ERR_INIT;
 	*ret_measurement = (struct measurement){.plan = *plan, .stop = STOP_BUDGET};
 	if (!baseline->program || !candidate->program)
 		return err_set(err, ST_INPUT, "the %s has no program to measure: link it first",
 		               baseline->program ? candidate->name : baseline->name);
 	if (ret_measurement->plan.sample_target_ns == 0)
 		ret_measurement->plan.sample_target_ns = DEFAULT_TARGET_NS;
-	if (plan->cpu == CPU_CHOOSE) {
-		const char *threads = threads_started(session, baseline, candidate);
-		ret_measurement->plan.cpu = threads ? CPU_ANY : host_cpu_choose();
-		if (threads && host_cpus_usable() < 2)
-			return err_set(err, ST_INPUT, "threads: the program uses %s, but on the one CPU here threads never run at once: "
-			               "measure with two CPUs or more", threads);
-	}
+	const struct variant *const variants[] = {baseline, candidate};
+	enum status status = cpu_choose(session, variants, 2, &ret_measurement->plan, err);
+	if (status != ST_OK)
+		return status;
 	struct engine engine = {
-	    .session = session,
 	    .params = params,
 	    .sink = sink,
 	    .measurement = ret_measurement,
 	    .sides = {[BASELINE] = {.name = "baseline", .variant = baseline},
 	              [CANDIDATE] = {.name = "candidate", .variant = candidate}},
-	    .margin = log1p(plan->margin),
-	    .err = &local,
 	};
 	for (int i = 0; i < 2; i++)
-		engine.sides[i].child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
+		engine.sides[i].child = PROC_CHILD_INIT;
 	for (int i = 0; i < 2 && over_layouts(&engine); i++) {
 		struct side *side = &engine.sides[i];
 		if (!side->variant->link.argv.count || !session->workdir)
 			return err_set(err, ST_INPUT, "the %s is not linked by assay, so it has one layout only: leave out --layouts",
 			               side->name);
-		enum status status = layout_open(&session->arena, &side->variant->link, &side->layout, err);
+		status = layout_open(&session->arena, &side->variant->link, &side->layout, err);
 		if (status != ST_OK)
 			return status;
 	}
-	engine.started = proc_now();
-	engine.deadline = engine.started + plan->budget_s;
+	course_open(&engine.course, session, &ret_measurement->plan, &ret_measurement->stop);
 	arena_init(&engine.block_arena);
 	host_cpus_order(&session->arena, ret_measurement->plan.cpu, &engine.cpus);
 	rng_seed(&engine.rng, plan->seed);
 	cseq_init(&engine.cseq, plan->alpha);
-	if (engine_run(&engine) == ST_OK)
-		return ST_OK;
-	return err_set(err, local.code, "%s", local.text);
+	engine_run(&engine);
+	return course_close(&engine.course, err);
 }

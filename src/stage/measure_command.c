@@ -5,19 +5,15 @@
  * commands are the same, whatever the machine does. Wall clock and CPU time of every run are kept. Which of them decides is
  * settled before the first pair, by a rule that looks at the machine and at the baseline alone, never at the candidate.
  */
+#include "stage/measure.h"
+
 #include "base/extract.h"
-#include "base/stat.h"
 #include "port/command.h"
-#include "port/host.h"
 #include "stage/stages.h"
 
 #include <math.h>
 
-static const double LIMIT_S = 10;     /* for one run, besides 20 times what is expected */
-static const double LIMIT_FAIR_S = 5; /* a shorter limit, because the budget ends, proves no hang */
 enum { KEPT_BYTES = 1024 * 1024 };
-
-enum { BASELINE, CANDIDATE };
 
 /* ---- the metric ------------------------------------------------------------------------------------------------------ */
 
@@ -119,32 +115,20 @@ struct run_sample {
 };
 
 struct engine {
-	struct session *session;
+	struct course course;
 	const struct sample_sink *sink;
 	struct measurement *measurement;
 	struct arena pair_arena;
 	struct side sides[2];
 	struct rng rng;
 	struct cseq cseq;
-	double started, deadline, ticked;
-	double margin; /* natural logarithm */
-	bool sink_failed, done;
-	struct err *err;
 };
-
-static void engine_stop(struct engine *engine, enum stop_reason reason)
-{
-	if (engine->done)
-		return;
-	engine->done = true;
-	engine->measurement->stop = reason;
-}
 
 static bool side_fail(struct engine *engine, const struct side *side, const char *what)
 {
-	engine_stop(engine, STOP_FAILED);
+	course_stop(&engine->course, STOP_FAILED);
 	engine->measurement->candidate_failed = side == &engine->sides[CANDIDATE];
-	engine->measurement->failure = arena_printf(&engine->session->arena, "the %s fails: %s", side->name, what);
+	engine->measurement->failure = arena_printf(&engine->course.session->arena, "the %s fails: %s", side->name, what);
 	return false;
 }
 
@@ -163,30 +147,27 @@ static bool side_output_check(struct engine *engine, struct side *side, const st
 
 static bool side_run(struct engine *engine, struct side *side, struct run_sample *ret_sample)
 {
-	struct arena *arena = &engine->session->arena;
+	struct arena *arena = &engine->course.session->arena;
 	struct measurement *measurement = engine->measurement;
 	const struct workload *workload = side->variant->workload;
-	double left = engine->deadline - proc_now(), limit = LIMIT_S + 20 * side->expected_s;
-	/* Nobody knows how long the first run takes: it has the whole budget. */
-	bool fair = side->expected_s > 0 && left > 20 * side->expected_s + LIMIT_FAIR_S;
-	limit = fmax(side->expected_s > 0 ? fmin(limit, left) : left, 0.001);
+	double limit = course_limit_start(&engine->course, side->expected_s);
+	bool fair = side->expected_s > 0 && limit > 20 * side->expected_s + LIMIT_FAIR_S;
 	struct proc_request request =
-	    command_request(side->variant, measurement->plan.cpu, limit, engine->session->interrupted);
+	    command_request(side->variant, measurement->plan.cpu, limit, engine->course.session->interrupted);
 	request.stdout_kept_bytes = KEPT_BYTES;
 	struct proc_result result;
 	struct err trouble = ERR_INIT;
 	if (proc_run(&engine->pair_arena, &request, &result, &trouble) != ST_OK) {
-		engine->done = true;
-		err_set(engine->err, trouble.code, "%s", trouble.text);
-		err_context(engine->err, "measuring the %s", side->name);
+		course_error(&engine->course, trouble.code, trouble.text);
+		err_context(&engine->course.err, "measuring the %s", side->name);
 		return false;
 	}
 	if (result.end == PROC_INTERRUPTED) {
-		engine_stop(engine, STOP_INTERRUPTED);
+		course_stop(&engine->course, STOP_INTERRUPTED);
 		return false;
 	}
 	if (result.end == PROC_TIMED_OUT && !fair) {
-		engine_stop(engine, STOP_BUDGET);
+		course_stop(&engine->course, STOP_BUDGET);
 		return false;
 	}
 	const char *failure = command_failure(arena, &request, &result);
@@ -210,29 +191,6 @@ static bool side_run(struct engine *engine, struct side *side, struct run_sample
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------------- */
 
-static void pair_keep(struct engine *engine, const struct pair *pair)
-{
-	struct session *session = engine->session;
-	list_push(&session->arena, &engine->measurement->pairs, *pair);
-	if (!engine->sink || !engine->sink->put || engine->sink_failed)
-		return;
-	struct err trouble = ERR_INIT;
-	if (engine->sink->put(engine->sink->context, pair, &trouble) != ST_OK) {
-		engine->sink_failed = true;
-		session_note(session, "samples", "the samples of this measurement are not stored: %s", trouble.text);
-	}
-}
-
-static void engine_tick(struct engine *engine)
-{
-	double now = proc_now();
-	if (now - engine->ticked < 0.05)
-		return;
-	engine->ticked = now;
-	double elapsed = now - engine->started, budget = engine->measurement->plan.budget_s;
-	session_progress(engine->session, "measuring", elapsed, budget, fmax(budget - elapsed, 0));
-}
-
 /* Takes one pair and looks whether it decides. */
 static void engine_pair(struct engine *engine)
 {
@@ -240,7 +198,7 @@ static void engine_pair(struct engine *engine)
 	unsigned first = rng_coin(&engine->rng) ? CANDIDATE : BASELINE;
 	struct run_sample samples[2];
 	arena_release(&engine->pair_arena);
-	engine_tick(engine);
+	course_tick(&engine->course);
 	for (unsigned i = 0; i < 2; i++)
 		if (!side_run(engine, &engine->sides[first ^ i], &samples[first ^ i]))
 			return;
@@ -258,57 +216,45 @@ static void engine_pair(struct engine *engine)
 	    .baseline_value = samples[BASELINE].value,
 	    .candidate_value = samples[CANDIDATE].value,
 	};
-	pair_keep(engine, &pair);
+	course_keep(&engine->course, engine->sink, &measurement->pairs, &pair);
 	measurement->blocks++;
 	struct pair_list one = {.at = &pair, .count = 1};
 	double ratio, low, high;
 	pairs_block_ratios(&one, false, &ratio);
-	if (!cseq_add(&engine->cseq, ratio)) {
-		engine->done = true;
-		err_set(engine->err, ST_SYSTEM, "out of memory while measuring: close other programs");
+	if (!course_add(&engine->course, &engine->cseq, ratio))
 		return;
-	}
 	cseq_interval(&engine->cseq, &low, &high);
-	if (stat_decide(low, high, engine->margin) != DECISION_OPEN &&
+	if (stat_decide(low, high, engine->course.margin) != DECISION_OPEN &&
 	    pairs_stationary(&measurement->pairs, measurement->plan.alpha))
-		engine_stop(engine, STOP_DECIDED);
-	else if (*engine->session->interrupted)
-		engine_stop(engine, STOP_INTERRUPTED);
-	else if (proc_now() >= engine->deadline)
-		engine_stop(engine, STOP_BUDGET);
+		course_stop(&engine->course, STOP_DECIDED);
+	course_look(&engine->course);
 }
 
 enum status measure_command(struct session *session, const struct variant *baseline, const struct variant *candidate,
                             const struct plan *plan, const struct sample_sink *sink,
                             struct measurement *ret_measurement, struct err *err)
 {
-	struct err local = ERR_INIT;
 	*ret_measurement = (struct measurement){.plan = *plan, .stop = STOP_BUDGET, .iterations = 1};
 	struct measurement *measurement = ret_measurement;
 	if (plan->cpu == CPU_CHOOSE)
 		measurement->plan.cpu = host_cpu_choose();
 	struct engine engine = {
-	    .session = session,
 	    .sink = sink,
 	    .measurement = measurement,
 	    .sides = {[BASELINE] = {.name = "baseline", .variant = baseline},
 	              [CANDIDATE] = {.name = "candidate", .variant = candidate}},
-	    .started = proc_now(),
-	    .margin = log1p(plan->margin),
-	    .err = &local,
 	};
-	engine.deadline = engine.started + plan->budget_s;
+	course_open(&engine.course, session, &measurement->plan, &measurement->stop);
 	arena_init(&engine.pair_arena);
 	rng_seed(&engine.rng, plan->seed);
 	cseq_init(&engine.cseq, plan->alpha);
-	struct host_affinity affinity;
-	host_cpu_leave(measurement->plan.cpu, &affinity);
-	while (!engine.done)
+	course_cpu_leave(&engine.course, false);
+	while (!engine.course.done)
 		engine_pair(&engine);
-	host_cpu_return(&affinity);
-	measurement->elapsed_s = proc_now() - engine.started;
+	course_cpu_return(&engine.course);
+	measurement->elapsed_s = proc_now() - engine.course.started;
 	measurement->stationary = pairs_stationary(&measurement->pairs, plan->alpha);
 	cseq_release(&engine.cseq);
 	arena_release(&engine.pair_arena);
-	return local.code == ST_OK ? ST_OK : err_set(err, local.code, "%s", local.text);
+	return course_close(&engine.course, err);
 }

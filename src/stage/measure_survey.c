@@ -18,33 +18,18 @@
  * All values run from one copy of the program for each block: they are one program in practice, too. The words that name the
  * value would move the stack by their length, so every process has an environment variable that makes up for it.
  */
+#include "stage/measure.h"
+
 #include "base/latin.h"
-#include "port/host.h"
-#include "port/object_program.h"
 #include "port/workload.h"
 #include "stage/stages.h"
 
 #include <math.h>
 #include <unistd.h>
 
-enum {
-	SAID_LINES = 5,
-	RUNNERS_MAX = SURVEY_VALUES_MAX + 1,
-	COPY_MAX_BYTES = 16 * 1024 * 1024,
-	WARM_ROUNDS_MAX = 4,
-	CALIBRATION_TRIES = 4,
-	ROUNDS_PER_BLOCK_MAX = 199,
-	BLOCKS_SPARE = 10,
-	BLOCKS_WANTED = 30,
-};
+enum { RUNNERS_MAX = SURVEY_VALUES_MAX + 1 };
 
-static const uint64_t DEFAULT_TARGET_NS = 200000;
-static const uint64_t PRIME_NS = 100000;
-static const uint64_t PRIME_NONE_ABOVE_NS = 10000000;
-static const uint64_t WARM_NS = 1000000;
 static const double ALIKE = 1.5;
-static const double LIMIT_S = 10;
-static const double LIMIT_FAIR_S = 5;
 static const double MESSAGES_S = 100e-6; /* what assay and the wake-up of a sample cost */
 
 /* One process of a block. */
@@ -61,7 +46,7 @@ struct runner {
 };
 
 struct engine {
-	struct session *session;
+	struct course course;
 	const struct survey_subject *subject;
 	const struct round_sink *sink;
 	struct survey_measurement *measurement;
@@ -72,33 +57,12 @@ struct engine {
 	struct rng rng;
 	size_t square[RUNNERS_MAX], row; /* of the active runners */
 	size_t rows; /* 0: a square has yet to be drawn */
-	double started, deadline, ticked, margin;
-	double start_s, starts_wall_s, rounds_wall_s;
+	struct block_cost cost;
 	uint32_t rounds_per_block;
-	bool realtime; /* measured processes may be */
-	bool calibrated, sink_failed, done, block_over;
-	struct err *err;
+	bool calibrated, block_over;
 };
 
 /* ---- ending ----------------------------------------------------------------------------------------------------- */
-
-static void engine_stop(struct engine *engine, enum stop_reason reason)
-{
-	if (engine->done)
-		return;
-	engine->done = true;
-	engine->measurement->stop = reason;
-}
-
-static double engine_left(const struct engine *engine)
-{
-	return engine->deadline - proc_now();
-}
-
-static double engine_limit(const struct engine *engine, double expected_s)
-{
-	return fmax(fmin(engine_left(engine), LIMIT_S + 20 * expected_s), 0.001);
-}
 
 static bool is_control(const struct engine *engine, const struct runner *runner)
 {
@@ -114,7 +78,7 @@ static void runner_fail(struct engine *engine, struct runner *runner, const char
 	engine->rows = 0;
 	if (runner == engine->baseline || is_control(engine, runner)) {
 		measurement->failure = text;
-		engine_stop(engine, STOP_FAILED);
+		course_stop(&engine->course, STOP_FAILED);
 		return;
 	}
 	measurement->failures[runner->index] = text;
@@ -122,24 +86,24 @@ static void runner_fail(struct engine *engine, struct runner *runner, const char
 	for (size_t i = 0; i < engine->count; i++)
 		left += engine->runners[i].active;
 	if (left <= 2)
-		engine_stop(engine, STOP_DECIDED);
+		course_stop(&engine->course, STOP_DECIDED);
 }
 
 /* What a process's silence or end means. True when there is none. */
 static bool runner_check(struct engine *engine, struct runner *runner, enum status status, double expected_s, double limit_s,
                          const char *doing, const struct err *trouble)
 {
-	struct arena *arena = &engine->session->arena;
+	struct arena *arena = &engine->course.session->arena;
 	switch (status) {
 	case ST_OK:
 		return true;
 	case ST_INTERRUPTED:
-		engine_stop(engine, STOP_INTERRUPTED);
+		course_stop(&engine->course, STOP_INTERRUPTED);
 		return false;
 	case ST_TIMEOUT:
 		/* When the budget ended while an answer was still due, nothing is wrong with the program. */
 		if (limit_s < 20 * expected_s + LIMIT_FAIR_S)
-			engine_stop(engine, STOP_BUDGET);
+			course_stop(&engine->course, STOP_BUDGET);
 		else
 			runner_fail(engine, runner, arena_printf(arena, "it %s: no answer within %.3g s", doing, limit_s));
 		return false;
@@ -148,9 +112,8 @@ static bool runner_check(struct engine *engine, struct runner *runner, enum stat
 		return false;
 	case ST_USAGE:
 	case ST_SYSTEM:
-		engine->done = true;
-		err_set(engine->err, status, "%s", trouble->text);
-		err_context(engine->err, "measuring a survey");
+		course_error(&engine->course, status, trouble->text);
+		err_context(&engine->course.err, "measuring a survey");
 		return false;
 	}
 	BUG("status %d", (int)status);
@@ -160,24 +123,22 @@ static bool runner_check(struct engine *engine, struct runner *runner, enum stat
 
 static bool runner_start(struct engine *engine, struct runner *runner, const char *program)
 {
-	struct session *session = engine->session;
+	struct session *session = engine->course.session;
 	struct survey_measurement *measurement = engine->measurement;
 	struct proc_request request =
 	    workload_request(&engine->block_arena, program, runner->params, session->run.seed, "--serve", NULL);
 	request.cpu = measurement->plan.cpu >= 0 ? measurement->plan.cpu : -1;
-	request.realtime = engine->realtime;
+	request.realtime = engine->course.realtime;
 	request.interrupted = session->interrupted;
 	list_push(&engine->block_arena, &request.env, runner->padding);
 	double expected = runner->start_s, started = proc_now();
-	/* Nobody knows how long the first set-up takes: it has the whole budget. */
-	double limit = expected > 0 ? engine_limit(engine, expected) : fmax(engine_left(engine), 0.001);
+	double limit = course_limit_start(&engine->course, expected);
 	struct bench_reply ready = {0};
 	struct err trouble = ERR_INIT;
 	enum status status = workload_start(&request, limit, &runner->child, &ready, &trouble);
 	runner->start_s = proc_now() - started;
 	if (status == ST_OK && ready.threads > 1) {
-		engine->done = true;
-		err_set(engine->err, ST_INPUT, "surveys of workloads of several threads can't be measured yet");
+		course_error(&engine->course, ST_INPUT, "surveys of workloads of several threads can't be measured yet");
 		return false;
 	}
 	if (!is_control(engine, runner) && status == ST_OK)
@@ -187,7 +148,7 @@ static bool runner_start(struct engine *engine, struct runner *runner, const cha
 
 static bool block_start(struct engine *engine)
 {
-	struct session *session = engine->session;
+	struct session *session = engine->course.session;
 	size_t order[RUNNERS_MAX];
 	arena_release(&engine->block_arena);
 	const char *program = engine->subject->variant->program;
@@ -205,19 +166,10 @@ static bool block_start(struct engine *engine)
 
 static void block_end(struct engine *engine)
 {
+	struct proc_child *children[RUNNERS_MAX];
 	for (size_t i = 0; i < engine->count; i++)
-		workload_quit(&engine->runners[i].child);
-	for (size_t i = 0; i < engine->count; i++) {
-		struct proc_child *child = &engine->runners[i].child;
-		char byte;
-		struct err ignored = ERR_INIT;
-		/* Its teardown may remove files; it gets a moment for that. */
-		if (child->pid >= 0 && !child->ended && !engine->done && !engine->block_over) {
-			enum status status = proc_receive(child, &byte, 1, 0.5, NULL, &ignored);
-			(void)status;
-		}
-		proc_child_end(child);
-	}
+		children[i] = &engine->runners[i].child;
+	children_end(children, engine->count, !engine->course.done && !engine->block_over);
 }
 
 /* ---- samples ------------------------------------------------------------------------------------------------------- */
@@ -226,20 +178,15 @@ static bool runner_sample(struct engine *engine, struct runner *runner, uint64_t
                           struct bench_reply *ret_reply)
 {
 	double expected = 1e-9 * runner->ns_per_iteration * (double)(prime + iterations);
-	double limit = engine_limit(engine, expected);
+	double limit = course_limit(&engine->course, expected);
 	struct err trouble = ERR_INIT;
-	enum status status = workload_sample(&runner->child, prime, iterations, limit, engine->session->interrupted, ret_reply,
-	                                     &trouble);
+	enum status status = workload_sample(&runner->child, prime, iterations, limit, engine->course.session->interrupted,
+	                                     ret_reply, &trouble);
 	if (!runner_check(engine, runner, status, expected, limit, "failed", &trouble))
 		return false;
 	runner->ns_per_iteration = (double)ret_reply->ns / (double)iterations;
 	engine->measurement->measured_s += 1e-9 * (double)ret_reply->ns;
 	return true;
-}
-
-static uint64_t at_least_one(double value)
-{
-	return value > 1 ? (uint64_t)value : 1;
 }
 
 /* The least time that `n` iterations took of a few tries: one that was preempted must not count. */
@@ -347,8 +294,7 @@ static size_t active_count(const struct engine *engine)
 static void engine_choose_rounds(struct engine *engine, double start_s)
 {
 	const struct survey_measurement *measurement = engine->measurement;
-	if (engine->start_s == 0 || start_s < engine->start_s)
-		engine->start_s = start_s;
+	block_cost_start(&engine->cost, start_s);
 	engine->rounds_per_block = measurement->plan.pairs_per_block;
 	if (engine->rounds_per_block)
 		return;
@@ -360,29 +306,23 @@ static void engine_choose_rounds(struct engine *engine, double start_s)
 		round_s += 1e-9 * runner->ns_per_iteration * (double)(runner->iterations + runner->prime) + MESSAGES_S;
 		longest_s = fmax(longest_s, 1e-9 * runner->ns_per_iteration * (double)runner->iterations);
 	}
-	/* What fits the budget goes by what blocks really took, waiting for a busy CPU included. */
-	double share_s = fmax(engine_left(engine), 0) / fmax(BLOCKS_WANTED - (double)measurement->blocks, BLOCKS_SPARE);
-	double start_wall_s = fmax(engine->start_s, measurement->blocks ? engine->starts_wall_s / measurement->blocks : 0);
-	double round_wall_s = fmax(round_s, measurement->rounds.count ? engine->rounds_wall_s / (double)measurement->rounds.count : 0);
-	double affordable = floor((share_s - start_wall_s) / round_wall_s);
-	/* An outlier among short samples shall not decide a block. */
-	double wanted = fmax(ceil(engine->start_s / round_s), longest_s < 0.005 ? 3 : 1);
+	double affordable =
+	    block_affordable(&engine->course, &engine->cost, measurement->blocks, measurement->rounds.count, round_s);
+	double wanted = fmax(ceil(engine->cost.start_s / round_s), block_least(longest_s));
 	double square = (double)active_count(engine);
-	wanted = fmin(square * ceil(wanted / square), ROUNDS_PER_BLOCK_MAX);
+	wanted = fmin(square * ceil(wanted / square), SAMPLES_PER_BLOCK_MAX);
 	engine->rounds_per_block = (uint32_t)fmax(fmin(wanted, affordable), 1);
 }
 
 static void round_keep(struct engine *engine, const struct round *round)
 {
-	struct session *session = engine->session;
-	list_push(&session->arena, &engine->measurement->rounds, *round);
-	if (!engine->sink || !engine->sink->put || engine->sink_failed)
-		return;
+	const struct round_sink *sink = engine->sink;
 	struct err trouble = ERR_INIT;
-	if (engine->sink->put(engine->sink->context, round, engine->measurement->values + 1, &trouble) != ST_OK) {
-		engine->sink_failed = true;
-		session_note(session, "samples", "the samples of this survey are not stored: %s", trouble.text);
-	}
+	list_push(&engine->course.session->arena, &engine->measurement->rounds, *round);
+	if (!sink || !sink->put || engine->course.sink_failed)
+		return;
+	if (sink->put(sink->context, round, engine->measurement->values + 1, &trouble) != ST_OK)
+		course_unstored(&engine->course, "survey", &trouble);
 }
 
 /* The next row of the square, a fresh square when there is none. */
@@ -411,7 +351,7 @@ static bool block_round(struct engine *engine, uint32_t index, bool *ret_clean)
 	struct runner *order[RUNNERS_MAX];
 	size_t count = 0;
 	struct round round = {.block = measurement->blocks, .index = index};
-	round.samples = arena_alloc(&engine->session->arena, (measurement->values + 1) * sizeof *round.samples);
+	round.samples = arena_alloc(&engine->course.session->arena, (measurement->values + 1) * sizeof *round.samples);
 	/* Threads on several CPUs are moved and wait for each other: that belongs to their work. */
 	uint32_t ignored = measurement->plan.cpu >= 0 ? 0 : BENCH_MIGRATED | BENCH_PREEMPTED;
 	*ret_clean = true;
@@ -431,16 +371,6 @@ static bool block_round(struct engine *engine, uint32_t index, bool *ret_clean)
 	return true;
 }
 
-static void engine_tick(struct engine *engine)
-{
-	double now = proc_now();
-	if (now - engine->ticked < 0.05)
-		return;
-	engine->ticked = now;
-	double elapsed = now - engine->started, budget = engine->measurement->plan.budget_s;
-	session_progress(engine->session, "measuring", elapsed, budget, fmax(budget - elapsed, 0));
-}
-
 static void block_rounds(struct engine *engine)
 {
 	/* Rounds that were disturbed are made up for, up to as many again. */
@@ -449,12 +379,9 @@ static void block_rounds(struct engine *engine)
 		if (!block_round(engine, i, &undisturbed))
 			return;
 		clean += undisturbed;
-		engine_tick(engine);
-		if (*engine->session->interrupted)
-			engine_stop(engine, STOP_INTERRUPTED);
-		else if (engine_left(engine) <= 0)
-			engine_stop(engine, STOP_BUDGET);
-		if (engine->done)
+		course_tick(&engine->course);
+		course_look(&engine->course);
+		if (engine->course.done)
 			return;
 	}
 }
@@ -466,11 +393,7 @@ static bool runner_add(struct engine *engine, struct runner *runner, const struc
 {
 	double *ratios = arena_alloc(&engine->block_arena, block->rounds.count * sizeof *ratios);
 	size_t count = rounds_block_ratios(block, runner->index, block->baseline, false, ratios);
-	if (count == 0 || cseq_add(&runner->cseq, ratios[0]))
-		return true;
-	engine->done = true;
-	err_set(engine->err, ST_SYSTEM, "out of memory while measuring: close other programs");
-	return false;
+	return count == 0 || course_add(&engine->course, &runner->cseq, ratios[0]);
 }
 
 static bool runner_decided(const struct engine *engine, const struct runner *runner)
@@ -480,7 +403,7 @@ static bool runner_decided(const struct engine *engine, const struct runner *run
 	/* The control says nothing about the machine before its interval is bounded. */
 	if (is_control(engine, runner))
 		return isfinite(low) && isfinite(high);
-	return stat_decide(low, high, engine->margin) != DECISION_OPEN;
+	return stat_decide(low, high, engine->course.margin) != DECISION_OPEN;
 }
 
 /* Which value leads is asked only once all are decided against the baseline, and more rarely the more blocks there are: it
@@ -512,7 +435,7 @@ static bool top_decided(struct engine *engine)
 				break;
 		cseq_interval(&cseq, &low, &high);
 		cseq_release(&cseq);
-		decided = stat_decide(low, high, engine->margin) != DECISION_OPEN;
+		decided = stat_decide(low, high, engine->course.margin) != DECISION_OPEN;
 	}
 	return decided;
 }
@@ -537,7 +460,7 @@ static void block_judge(struct engine *engine, size_t first_round)
 		decided = decided && runner_decided(engine, runner);
 	}
 	if (decided && top_decided(engine))
-		engine_stop(engine, STOP_DECIDED);
+		course_stop(&engine->course, STOP_DECIDED);
 }
 
 static void engine_block(struct engine *engine)
@@ -552,55 +475,30 @@ static void engine_block(struct engine *engine)
 	double warm_started = proc_now();
 	ready = ready && block_warm(engine);
 	start_s += proc_now() - warm_started;
-	engine->starts_wall_s += start_s;
+	engine->cost.starts_wall_s += start_s;
 	if (ready)
 		engine_choose_rounds(engine, start_s);
 	double rounds_started = proc_now();
 	if (ready)
 		block_rounds(engine);
-	engine->rounds_wall_s += proc_now() - rounds_started;
+	engine->cost.samples_wall_s += proc_now() - rounds_started;
 	block_end(engine);
 	block_judge(engine, first_round);
 }
 
-static enum status engine_run(struct engine *engine)
+static void engine_run(struct engine *engine)
 {
 	struct survey_measurement *measurement = engine->measurement;
-	struct host_affinity affinity;
-	host_cpu_leave(measurement->plan.cpu, &affinity);
-	/* Only above a CPU that is left for everything else, this process included. */
-	engine->realtime = affinity.moved && proc_realtime_enter();
-	while (!engine->done)
+	course_cpu_leave(&engine->course, true);
+	while (!engine->course.done)
 		engine_block(engine);
-	if (engine->realtime)
-		proc_realtime_leave();
-	host_cpu_return(&affinity);
-	measurement->elapsed_s = proc_now() - engine->started;
-	if (engine->session->workdir)
-		unlink(arena_printf(&engine->block_arena, "%s/survey", engine->session->workdir));
+	course_cpu_return(&engine->course);
+	measurement->elapsed_s = proc_now() - engine->course.started;
+	if (engine->course.session->workdir)
+		unlink(arena_printf(&engine->block_arena, "%s/survey", engine->course.session->workdir));
 	for (size_t i = 0; i < engine->count; i++)
 		cseq_release(&engine->runners[i].cseq);
 	arena_release(&engine->block_arena);
-	return engine->err->code;
-}
-
-/* Names the CPU; or why nothing can be measured on this machine. */
-static enum status cpu_choose(struct session *session, const char *path, struct plan *plan, struct err *err)
-{
-	struct arena scratch;
-	struct program program = {0};
-	struct err ignored = ERR_INIT; /* a damaged program fails where it is started */
-	if (plan->cpu != CPU_CHOOSE)
-		return ST_OK;
-	arena_init(&scratch);
-	const char *threads = program_open(&scratch, path, &program, &ignored) == ST_OK ? program.threads : NULL;
-	threads = arena_strdup(&session->arena, threads);
-	arena_release(&scratch);
-	plan->cpu = threads ? CPU_ANY : host_cpu_choose();
-	if (threads && host_cpus_usable() < 2)
-		return err_set(err, ST_INPUT, "threads: the program uses %s, but on the one CPU here threads never run at once: "
-		               "measure with two CPUs or more", threads);
-	return ST_OK;
 }
 
 /* Values of the environment variable that make all processes' words equally long in sum. */
@@ -630,8 +528,8 @@ static void runners_make(struct engine *engine)
 		const struct binding_list *params = &subject->params[control ? subject->baseline : i];
 		double alpha = engine->measurement->plan.alpha;
 		*runner = (struct runner){.index = i, .params = params, .active = true,
-		                          .padding = padding_of(&engine->session->arena, params, longest)};
-		runner->child = (struct proc_child){.pid = -1, .to_child = -1, .from_child = -1, .stderr_file = -1};
+		                          .padding = padding_of(&engine->course.session->arena, params, longest)};
+		runner->child = PROC_CHILD_INIT;
 		cseq_init(&runner->cseq, control ? alpha : survey_interval_alpha(alpha, engine->measurement->candidates));
 		if (i == subject->baseline)
 			engine->baseline = runner;
@@ -643,7 +541,6 @@ static void runners_make(struct engine *engine)
 enum status measure_survey(struct session *session, const struct survey_subject *subject, const struct plan *plan,
                            const struct round_sink *sink, struct survey_measurement *ret_measurement, struct err *err)
 {
-	struct err local = ERR_INIT;
 	struct arena *arena = &session->arena;
 	if (!subject->variant->program)
 		return err_set(err, ST_INPUT, "there is no program to measure: link it first");
@@ -657,17 +554,14 @@ enum status measure_survey(struct session *session, const struct survey_subject 
 		ret_measurement->candidates += i != subject->baseline && subject->measured[i];
 	if (ret_measurement->plan.sample_target_ns == 0)
 		ret_measurement->plan.sample_target_ns = DEFAULT_TARGET_NS;
-	enum status status = cpu_choose(session, subject->variant->program, &ret_measurement->plan, err);
+	enum status status = cpu_choose(session, &subject->variant, 1, &ret_measurement->plan, err);
 	if (status != ST_OK)
 		return status;
-	struct engine engine = {.session = session, .subject = subject, .sink = sink, .measurement = ret_measurement,
-	                        .margin = log1p(plan->margin), .err = &local};
+	struct engine engine = {.subject = subject, .sink = sink, .measurement = ret_measurement};
+	course_open(&engine.course, session, &ret_measurement->plan, &ret_measurement->stop);
 	runners_make(&engine);
-	engine.started = proc_now();
-	engine.deadline = engine.started + plan->budget_s;
 	arena_init(&engine.block_arena);
 	rng_seed(&engine.rng, plan->seed);
-	if (engine_run(&engine) == ST_OK)
-		return ST_OK;
-	return err_set(err, local.code, "%s", local.text);
+	engine_run(&engine);
+	return course_close(&engine.course, err);
 }
