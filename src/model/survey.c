@@ -78,3 +78,27 @@ uint32_t rounds_excluded(const struct survey_measurement *measurement, size_t va
 	}
 	return count;
 }
+
+bool rounds_top(const struct survey_measurement *measurement, const bool *may_lead, double alpha, double *scratch,
+                size_t *ret_top, struct effect *ret_against)
+{
+	double least = INFINITY;
+	bool known = false;
+	for (size_t i = 0; i < measurement->values; i++) {
+		size_t blocks = may_lead[i] ? rounds_block_ns(measurement, i, scratch) : 0;
+		double ns = blocks ? stat_median(scratch, blocks) : INFINITY;
+		if (ns < least) {
+			known = true;
+			*ret_top = i;
+			least = ns;
+		}
+	}
+	for (size_t i = 0; i < measurement->values; i++) {
+		ret_against[i] = (struct effect){0};
+		if (!known || !may_lead[i] || i == *ret_top)
+			continue;
+		size_t blocks = rounds_block_ratios(measurement, i, *ret_top, false, scratch);
+		ret_against[i] = effect_of_values(scratch, blocks, alpha, "as built", NULL);
+	}
+	return known;
+}

@@ -116,6 +116,11 @@ size_t rounds_block_ratios(const struct survey_measurement *measurement, size_t 
 size_t rounds_block_ns(const struct survey_measurement *measurement, size_t value, double *ret_ns);
 /* The samples of `value` that are left out. */
 uint32_t rounds_excluded(const struct survey_measurement *measurement, size_t value);
+/* Which value leads: of those that may the one with the least time of one iteration, the first of several; false: none was
+ * timed. `ret_against` (room for measurement->values) has the effect of every other of them against it, each at `alpha`.
+ * `scratch` has room for measurement->rounds.count. */
+bool rounds_top(const struct survey_measurement *measurement, const bool *may_lead, double alpha, double *scratch,
+                size_t *ret_top, struct effect *ret_against);
 
 const char *value_verdict_name(enum value_verdict verdict); /* "missing from the build" */
 bool value_verdict_parse(const char *name, enum value_verdict *ret_verdict);

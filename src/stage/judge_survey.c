@@ -256,26 +256,19 @@ static bool has_time(const struct survey_value *value)
 
 static void top_find(const struct survey_measurement *measurement, struct survey *survey, struct scratch *scratch)
 {
-	survey->top_known = false;
+	struct arena *arena = &scratch->arena;
+	bool *may_lead = arena_alloc(arena, survey->values.count * sizeof *may_lead);
+	struct effect *against = arena_alloc(arena, survey->values.count * sizeof *against);
 	for (size_t i = 0; i < survey->values.count; i++)
-		if (has_time(&survey->values.at[i]) &&
-		    (!survey->top_known || survey->values.at[i].ns < survey->values.at[survey->top].ns)) {
-			survey->top_known = true;
-			survey->top = i;
-		}
+		may_lead[i] = has_time(&survey->values.at[i]);
+	survey->top_known = rounds_top(measurement, may_lead, survey->interval_alpha, scratch->values, &survey->top, against);
 	for (size_t i = 0; i < survey->values.count; i++) {
 		struct survey_value *value = &survey->values.at[i];
-		value->among_fastest = false;
-		value->against_top = (struct effect){0};
-		if (!survey->top_known || !has_time(value))
-			continue;
-		value->among_fastest = i == survey->top;
-		if (i == survey->top)
-			continue;
-		value->against_top = effect_between(measurement, i, survey->top, false, survey->interval_alpha, scratch, NULL,
-		                                    NULL);
-		value->among_fastest = stat_decide(value->against_top.low, value->against_top.high, survey_margin(survey)) !=
-		                       DECISION_SLOWER;
+		bool behind = survey->top_known && may_lead[i] && i != survey->top;
+		value->against_top = against[i];
+		value->among_fastest = survey->top_known && i == survey->top;
+		if (behind)
+			value->among_fastest = stat_decide(against[i].low, against[i].high, survey_margin(survey)) != DECISION_SLOWER;
 	}
 }
 

@@ -411,32 +411,21 @@ static bool runner_decided(const struct engine *engine, const struct runner *run
 static bool top_decided(struct engine *engine)
 {
 	const struct survey_measurement *measurement = engine->measurement;
-	double *values = arena_alloc(&engine->block_arena, measurement->rounds.count * sizeof *values), least = INFINITY;
 	double alpha = survey_interval_alpha(measurement->plan.alpha, measurement->candidates);
+	bool may_lead[SURVEY_VALUES_MAX] = {false}, decided = true;
+	struct effect against[SURVEY_VALUES_MAX];
 	size_t top = measurement->baseline;
-	bool decided = measurement->blocks % (1 + measurement->blocks / 50) == 0;
-	for (size_t i = 0; i < engine->count && decided; i++) {
-		if (!engine->runners[i].active || is_control(engine, &engine->runners[i]))
-			continue;
-		double ns = stat_median(values, rounds_block_ns(measurement, engine->runners[i].index, values));
-		top = ns < least ? engine->runners[i].index : top;
-		least = fmin(least, ns);
-	}
-	for (size_t i = 0; i < engine->count && decided; i++) {
-		const struct runner *runner = &engine->runners[i];
-		if (!runner->active || is_control(engine, runner) || runner->index == top)
-			continue;
-		struct cseq cseq;
-		double low, high;
-		cseq_init(&cseq, alpha);
-		size_t count = rounds_block_ratios(measurement, runner->index, top, false, values);
-		for (size_t k = 0; k < count; k++)
-			if (!cseq_add(&cseq, values[k]))
-				break;
-		cseq_interval(&cseq, &low, &high);
-		cseq_release(&cseq);
-		decided = stat_decide(low, high, engine->course.margin) != DECISION_OPEN;
-	}
+	if (measurement->blocks % (1 + measurement->blocks / 50) != 0)
+		return false;
+	double *scratch = arena_alloc(&engine->block_arena, measurement->rounds.count * sizeof *scratch);
+	for (size_t i = 0; i < engine->count; i++)
+		if (engine->runners[i].active && !is_control(engine, &engine->runners[i]))
+			may_lead[engine->runners[i].index] = true;
+	if (!rounds_top(measurement, may_lead, alpha, scratch, &top, against))
+		return true;
+	for (size_t i = 0; i < measurement->values && decided; i++)
+		if (may_lead[i] && i != top)
+			decided = stat_decide(against[i].low, against[i].high, engine->course.margin) != DECISION_OPEN;
 	return decided;
 }
 

@@ -155,6 +155,27 @@ static void block_medians_are_of_what_is_clean(void **state)
 	assert_int_equal(rounds_excluded(&m, 1), 2);
 }
 
+/* Of two that are equally fast the first leads; who may not lead is neither the top nor compared with it. */
+static void the_top_is_of_those_that_may_lead(void **state)
+{
+	struct arena *arena = &((struct session *)*state)->arena;
+	struct survey_measurement m = measurement_new(arena, 4, 0, 0.01);
+	const uint64_t iterations[] = {10, 10, 10, 10, 10};
+	for (uint32_t b = 0; b < 3; b++)
+		round_add(arena, &m, b, 0, (double[]){300, 100, 200, 200, 300}, iterations, NULL);
+	struct effect against[4];
+	double scratch[3];
+	size_t top = 9;
+	assert_true(rounds_top(&m, (const bool[]){true, true, true, true}, 0.01, scratch, &top, against));
+	assert_int_equal(top, 1);
+	assert_true(!against[1].known && fabs(against[0].theta - log(3)) < 1e-12 && fabs(against[3].theta - log(2)) < 1e-12);
+	assert_true(rounds_top(&m, (const bool[]){true, false, true, true}, 0.01, scratch, &top, against));
+	assert_int_equal(top, 2);
+	assert_true(!against[1].known && against[3].known && against[3].theta == 0);
+	assert_false(rounds_top(&m, (const bool[]){false, false, false, false}, 0.01, scratch, &top, against));
+	assert_false(against[0].known);
+}
+
 /* `blocks` blocks of one round, with these times an iteration and a spread of `noise` that the seed draws. */
 static struct survey_measurement simulated(struct arena *arena, struct rng *rng, size_t values, uint32_t blocks,
                                            const double *ns, double noise, double alpha)
@@ -587,6 +608,7 @@ int main(void)
 		TEST(orders_are_equally_likely),
 		TEST(alpha_is_shared_by_what_is_said),
 		TEST(block_medians_are_of_what_is_clean),
+		TEST(the_top_is_of_those_that_may_lead),
 		TEST(verdicts_and_the_fastest),
 		TEST(a_tie_has_no_fastest),
 		TEST(nothing_is_judged_without_its_control),
