@@ -97,6 +97,12 @@ struct work {
 
 /* The first trouble with the store is said, and then the run goes on without it. */
 void work_store_lost(struct work *work, const struct err *err);
+/* Keeps a document, in place of what had its id. */
+void work_keep(struct work *work, enum store_kind kind, const char *id, const char *json);
+/* What is being settled now, for the line of progress. */
+void work_subject(struct work *work, const char *named, const struct binding_list *params);
+/* It is settled. */
+void work_settled(struct work *work);
 
 /* Where the project and its tree are: `path` NULL: --project or the current folder. Fills the session; opens the store. */
 MUST_CHECK enum status work_open(struct invocation *invocation, const char *path, struct work *ret_work,

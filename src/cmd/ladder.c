@@ -67,11 +67,6 @@ char *params_text(struct arena *arena, const struct binding_list *params, const 
 	return text;
 }
 
-static const char *percent_text(struct arena *arena, double fraction)
-{
-	return arena_printf(arena, "%g%%", 100 * fraction);
-}
-
 const struct claimed *claim_of(const struct ladder *ladder, const struct hypothesis *hypothesis)
 {
 	const struct claimed_list *claims = &ladder->session->project.hypotheses;
@@ -87,11 +82,38 @@ double hypothesis_budget(const struct ladder *ladder, const struct hypothesis *h
 	return claim && claim->budget_s > 0 && !ladder->options->budget_asked ? claim->budget_s : ladder->options->budget_s;
 }
 
+/* ---- how something is repeated --------------------------------------------------------------------------------- */
+
 /* What --project is given to find this project again: its folder, or a project file of another name than the usual. */
-const char *project_argument(struct arena *arena, const struct project *project)
+static const char *project_argument(struct arena *arena, const struct project *project)
 {
 	bool usual = !project->file || strcmp(path_base(project->file), "assay.yaml") == 0;
 	return shell_quote(arena, usual ? project->dir : project->file);
+}
+
+char *repeat_begin(struct ladder *ladder, const char *argument)
+{
+	struct arena *arena = ladder_arena(ladder);
+	const struct project *project = &ladder->session->project;
+	const char *tree = project->origin ? project->origin : project->tree;
+	char *text = arena_printf(arena, "assay try %s --project %s", argument, project_argument(arena, project));
+	return strcmp(tree, project->dir) == 0 ? text : arena_printf(arena, "%s --source %s", text, shell_quote(arena, tree));
+}
+
+char *repeat_end(struct ladder *ladder, char *text, const struct build_config *config, double alpha, double budget_s,
+                 const char *more)
+{
+	struct arena *arena = ladder_arena(ladder);
+	const struct settle_options *options = ladder->options;
+	const char *matrix = config->flags[0] ? arena_printf(arena, "cc=%s opt=%s", config->cc, config->flags)
+	                                      : arena_printf(arena, "cc=%s", config->cc);
+	if (config->cc[0])
+		text = arena_printf(arena, "%s --matrix %s", text, shell_quote(arena, matrix));
+	text = arena_printf(arena, "%s --margin %g%% --alpha %g%% --budget %gs --seed %llu%s", text, 100 * options->margin,
+	                    100 * alpha, budget_s, (unsigned long long)options->seed, more);
+	if (options->accept_contract)
+		text = arena_printf(arena, "%s --accept-contract", text);
+	return options->to_rung == RUNG_TIME ? text : arena_printf(arena, "%s --to-rung %s", text, rung_name(options->to_rung));
 }
 
 /* The command that repeats a trial, complete with everything that was not the default. */
@@ -102,11 +124,7 @@ const char *trial_repeat(struct ladder *ladder, const struct trial *trial)
 	const struct settle_options *options = ladder->options;
 	bool own = trial->hypothesis->repeat != NULL; /* it brings its project along */
 	char *text = own ? arena_strdup(arena, trial->hypothesis->repeat)
-	                 : arena_printf(arena, "assay try %s --project %s", trial->hypothesis->argument,
-	                                project_argument(arena, project));
-	const char *tree = project->origin ? project->origin : project->tree;
-	if (!own && strcmp(tree, project->dir) != 0)
-		text = arena_printf(arena, "%s --source %s", text, shell_quote(arena, tree));
+	                 : repeat_begin(ladder, trial->hypothesis->argument);
 	const struct workload *workload = trial->workload;
 	if (!own && workload && workload->argument)
 		text = workload->argument[0] ? arena_printf(arena, "%s %s", text, workload->argument) : text;
@@ -118,25 +136,15 @@ const char *trial_repeat(struct ladder *ladder, const struct trial *trial)
 		text = arena_printf(arena, "%s -p %s", text, shell_quote(arena, path_dir(arena, project->compile_commands)));
 	if (!own && trial->params.count)
 		text = arena_printf(arena, "%s %s", text, params_text(arena, &trial->params, "--param "));
-	const char *matrix = trial->config.flags[0]
-	                         ? arena_printf(arena, "cc=%s opt=%s", trial->config.cc, trial->config.flags)
-	                         : arena_printf(arena, "cc=%s", trial->config.cc);
-	if (trial->config.cc[0])
-		text = arena_printf(arena, "%s --matrix %s", text, shell_quote(arena, matrix));
-	text = arena_printf(arena, "%s --margin %s --alpha %s --budget %gs --seed %llu", text,
-	                    percent_text(arena, options->margin), percent_text(arena, ladder->trial_alpha),
-	                    hypothesis_budget(ladder, trial->hypothesis), (unsigned long long)options->seed);
+	char *more = arena_strdup(arena, "");
 	if (options->layouts >= 2 && !(workload && workload->run))
-		text = arena_printf(arena, "%s --layouts %u", text, options->layouts);
+		more = arena_printf(arena, " --layouts %u", options->layouts);
 	if (ladder->session->events.count && !(workload && workload->run))
-		text = arena_printf(arena, "%s --events %s", text,
+		more = arena_printf(arena, "%s --events %s", more,
 		                    shell_quote(arena, text_join(arena, &ladder->session->events, ",")));
 	if (options->measure_anyway)
-		text = arena_printf(arena, "%s --measure-anyway", text);
-	if (options->accept_contract)
-		text = arena_printf(arena, "%s --accept-contract", text);
-	if (options->to_rung != RUNG_TIME)
-		text = arena_printf(arena, "%s --to-rung %s", text, rung_name(options->to_rung));
+		more = arena_printf(arena, "%s --measure-anyway", more);
+	text = repeat_end(ladder, text, &trial->config, ladder->trial_alpha, hypothesis_budget(ladder, trial->hypothesis), more);
 	if (trial->hypothesis->kind == CANDIDATE_COMMAND)
 		text = arena_printf(arena, "%s -- %s", text,
 		                    workload->shell ? shell_quote(arena, workload->run) : workload->run);

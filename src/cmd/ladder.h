@@ -75,8 +75,11 @@ void trial_settle(struct ladder *ladder, struct trial *trial, enum rung rung, en
 bool trial_stops_before(struct ladder *ladder, struct trial *trial, enum rung rung);
 /* Of one trial of the hypothesis. */
 double hypothesis_budget(const struct ladder *ladder, const struct hypothesis *hypothesis);
-/* What names the project to --project, quoted: its folder, or a project file that is not called assay.yaml. */
-const char *project_argument(struct arena *arena, const struct project *project);
+/* The command that repeats something begins so, with `argument` that names it ... */
+char *repeat_begin(struct ladder *ladder, const char *argument);
+/* ... and ends so, with everything that was not the default; `more`: options that are its own, each after a space. */
+char *repeat_end(struct ladder *ladder, char *text, const struct build_config *config, double alpha, double budget_s,
+                 const char *more);
 /* "block=4096 level=3", each with `prefix` before it. */
 char *params_text(struct arena *arena, const struct binding_list *params, const char *prefix);
 /* The command that repeats a trial, complete with everything that was not the default. */

@@ -84,22 +84,13 @@ static const char *survey_repeat(const struct surveying *surveying)
 {
 	struct arena *arena = arena_of(surveying);
 	const struct survey *survey = surveying->survey;
-	const struct project *project = &surveying->ladder->session->project;
-	const struct settle_options *options = surveying->ladder->options;
 	const char *named = surveying->asked->argument
 	                        ? surveying->asked->argument
 	                        : arena_printf(arena, "--survey %s", shell_quote(arena, survey->name));
-	char *text = arena_printf(arena, "assay try %s --project %s", named, project_argument(arena, project));
-	if (strcmp(project->tree, project->dir) != 0)
-		text = arena_printf(arena, "%s --source %s", text, shell_quote(arena, project->tree));
+	char *text = repeat_begin(surveying->ladder, named);
 	if (survey->params.count)
 		text = arena_printf(arena, "%s %s", text, params_text(arena, &survey->params, "--param "));
-	const char *matrix = survey->config.flags[0] ? arena_printf(arena, "cc=%s opt=%s", survey->config.cc, survey->config.flags)
-	                                             : arena_printf(arena, "cc=%s", survey->config.cc);
-	text = arena_printf(arena, "%s --matrix %s --margin %g%% --alpha %g%% --budget %gs --seed %llu", text,
-	                    shell_quote(arena, matrix), 100 * options->margin, 100 * surveying->alpha, budget_of(surveying),
-	                    (unsigned long long)options->seed);
-	return options->to_rung == RUNG_TIME ? text : arena_printf(arena, "%s --to-rung %s", text, rung_name(options->to_rung));
+	return repeat_end(surveying->ladder, text, &survey->config, surveying->alpha, budget_of(surveying), "");
 }
 
 static void survey_make(struct surveying *surveying, const struct binding_list *others, const struct build_config *config)

@@ -149,20 +149,24 @@ static void keep_head(struct work *work)
 		work_store_lost(work, &err);
 }
 
-static void keep(struct work *work, enum store_kind kind, const struct store_document_list *documents)
+static void keep_all(struct work *work, enum store_kind kind, const struct store_document_list *documents)
 {
 	struct err err = ERR_INIT;
 	if (work->store && store_documents_put(work->store, work->session.run.id, kind, documents, &err) != ST_OK)
 		work_store_lost(work, &err);
 }
 
+void work_keep(struct work *work, enum store_kind kind, const char *id, const char *json)
+{
+	struct store_document document = {.id = id, .json = json};
+	struct store_document_list one = {.at = &document, .count = 1, .cap = 1};
+	keep_all(work, kind, &one);
+}
+
 static void keep_trial(struct work *work, const struct trial *trial)
 {
-	if (!work->store)
-		return;
-	struct store_document document = {.id = trial->id, .json = json_trial(&work->session.arena, trial)};
-	struct store_document_list one = {.at = &document, .count = 1, .cap = 1};
-	keep(work, STORE_TRIAL, &one);
+	if (work->store)
+		work_keep(work, STORE_TRIAL, trial->id, json_trial(&work->session.arena, trial));
 }
 
 static void keep_hypotheses(struct work *work)
@@ -174,7 +178,7 @@ static void keep_hypotheses(struct work *work)
 		                                  .json = json_hypothesis(&work->session.arena, run->hypotheses.at[i])};
 		list_push(&work->session.arena, &documents, document);
 	}
-	keep(work, STORE_HYPOTHESIS, &documents);
+	keep_all(work, STORE_HYPOTHESIS, &documents);
 }
 
 void work_keep_scan(struct work *work)
@@ -186,7 +190,7 @@ void work_keep_scan(struct work *work)
 		                                  .json = json_finding(&work->session.arena, run->findings.at[i])};
 		list_push(&work->session.arena, &documents, document);
 	}
-	keep(work, STORE_FINDING, &documents);
+	keep_all(work, STORE_FINDING, &documents);
 	keep_head(work);
 }
 
@@ -199,7 +203,7 @@ static void keep_notes(struct work *work)
 		                                  .json = json_note(&work->session.arena, &run->notes.at[i])};
 		list_push(&work->session.arena, &documents, document);
 	}
-	keep(work, STORE_NOTE, &documents);
+	keep_all(work, STORE_NOTE, &documents);
 }
 
 static enum status folder_only(struct session *session, const struct options *options, struct err *err)
@@ -801,6 +805,21 @@ static void keep_measurement(void *context, const struct trial *trial, unsigned 
 		work_store_lost(work, &trouble);
 }
 
+void work_subject(struct work *work, const char *named, const struct binding_list *params)
+{
+	struct arena *arena = &work->session.arena;
+	char *subject = arena_strdup(arena, named);
+	for (size_t i = 0; i < params->count; i++)
+		subject = arena_printf(arena, "%s %s=%s", subject, params->at[i].name, params->at[i].value);
+	work->progress.subject = subject;
+}
+
+void work_settled(struct work *work)
+{
+	work->progress.settled++;
+	work->progress.subject = NULL;
+}
+
 /* Hypotheses are settled in their order: those before this one are done. */
 static void progress_hypothesis(struct work *work, const struct hypothesis *hypothesis)
 {
@@ -815,12 +834,10 @@ static void trial_begins(void *context, const struct trial *trial)
 {
 	struct work *work = context;
 	struct arena *arena = &work->session.arena;
-	char *subject = arena_strdup(arena, trial->hypothesis->title ? trial->hypothesis->title : trial->hypothesis->id);
+	const char *subject = trial->hypothesis->title ? trial->hypothesis->title : trial->hypothesis->id;
 	if (trial->workload && trial->hypothesis->kind != CANDIDATE_COMMAND)
 		subject = arena_printf(arena, "%s: %s", subject, trial->workload->name);
-	for (size_t i = 0; i < trial->params.count; i++)
-		subject = arena_printf(arena, "%s %s=%s", subject, trial->params.at[i].name, trial->params.at[i].value);
-	work->progress.subject = subject;
+	work_subject(work, subject, &trial->params);
 	progress_hypothesis(work, trial->hypothesis);
 	/* Kept before its first sample: killed in the middle, `show` knows what the samples belong to. */
 	keep_trial(work, trial);
@@ -829,8 +846,7 @@ static void trial_begins(void *context, const struct trial *trial)
 static void trial_done(void *context, const struct trial *trial)
 {
 	struct work *work = context;
-	work->progress.settled++;
-	work->progress.subject = NULL;
+	work_settled(work);
 	progress_hypothesis(work, trial->hypothesis);
 	keep_trial(work, trial);
 }

@@ -129,21 +129,14 @@ enum status work_surveys(struct work *work, struct err *err)
 
 static void keep_survey(struct work *work, const struct survey *survey)
 {
-	struct store_document document = {.id = survey->id, .json = json_survey(&work->session.arena, survey)};
-	struct store_document_list one = {.at = &document, .count = 1, .cap = 1};
-	struct err trouble = ERR_INIT;
-	if (work->store && store_documents_put(work->store, work->session.run.id, STORE_SURVEY, &one, &trouble) != ST_OK)
-		work_store_lost(work, &trouble);
+	if (work->store)
+		work_keep(work, STORE_SURVEY, survey->id, json_survey(&work->session.arena, survey));
 }
 
 static void survey_begins(void *context, const struct survey *survey)
 {
 	struct work *work = context;
-	struct arena *arena = &work->session.arena;
-	char *subject = arena_strdup(arena, survey->name);
-	for (size_t i = 0; i < survey->params.count; i++)
-		subject = arena_printf(arena, "%s %s=%s", subject, survey->params.at[i].name, survey->params.at[i].value);
-	work->progress.subject = subject;
+	work_subject(work, survey->name, &survey->params);
 	/* Kept before its first sample: killed in the middle, `show` knows what the rounds belong to. */
 	keep_survey(work, survey);
 }
@@ -151,8 +144,7 @@ static void survey_begins(void *context, const struct survey *survey)
 static void survey_done(void *context, const struct survey *survey)
 {
 	struct work *work = context;
-	work->progress.settled++;
-	work->progress.subject = NULL;
+	work_settled(work);
 	keep_survey(work, survey);
 }
 
