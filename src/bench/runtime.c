@@ -384,6 +384,26 @@ static void bench_run(const struct assay_bench *bench, uint64_t iterations)
 	}
 }
 
+/* ---- answers ------------------------------------------------------------------------------------------------------- */
+
+static struct bench_reply bench_answer(uint32_t kind)
+{
+	struct bench_reply reply;
+	memset(&reply, 0, sizeof reply);
+	reply.magic = BENCH_MAGIC;
+	reply.kind = kind;
+	reply.cpu = (uint32_t)sched_getcpu();
+	return reply;
+}
+
+/* What the workload declares. */
+static void bench_declare(const struct assay_bench *bench, struct bench_reply *reply)
+{
+	reply->bytes_per_iteration = bench->bytes_per_iteration;
+	reply->threads = bench->threads;
+	reply->cpus = bench->cpu_count;
+}
+
 /* ---- the clock --------------------------------------------------------------------------------------------------- */
 
 /* One thread. */
@@ -434,11 +454,8 @@ static struct bench_reply bench_count(const struct assay_bench *bench, const str
 	bench_run(bench, command->iterations);
 	read = bench_group_read(group, BENCH_THIS_CPU, &after) && read;
 	end = bench_now_ns();
-	memset(&reply, 0, sizeof reply);
-	reply.magic = BENCH_MAGIC;
-	reply.kind = BENCH_COUNT;
+	reply = bench_answer(BENCH_COUNT);
 	reply.ns = end - start;
-	reply.cpu = (uint32_t)sched_getcpu();
 	*ret_counts = bench_counts_between(&before, &after);
 	if (!read)
 		ret_counts->count = 0;
@@ -448,12 +465,9 @@ static struct bench_reply bench_count(const struct assay_bench *bench, const str
 /* Takes over the events that follow a command; the answer says whether they can be counted. */
 static struct bench_reply bench_events(const struct bench_command *command, struct bench_group *group)
 {
-	struct bench_reply reply;
+	struct bench_reply reply = bench_answer(BENCH_EVENTS);
 	struct bench_event events[BENCH_EVENTS_MAX];
 	unsigned count = (unsigned)command->iterations, which = 0;
-	memset(&reply, 0, sizeof reply);
-	reply.magic = BENCH_MAGIC;
-	reply.kind = BENCH_EVENTS;
 	bench_group_close(group);
 	if (command->iterations > BENCH_EVENTS_MAX || !bench_read(BENCH_COMMAND_FD, events, count * sizeof *events))
 		reply.ns = EINVAL;
@@ -487,9 +501,7 @@ static struct bench_reply bench_sample(const struct assay_bench *bench, uint64_t
 	                                       : bench_sample_one(bench, prime, iterations);
 	reply.magic = BENCH_MAGIC;
 	reply.kind = BENCH_SAMPLE;
-	reply.bytes_per_iteration = bench->bytes_per_iteration;
-	reply.threads = bench->threads;
-	reply.cpus = bench->cpu_count;
+	bench_declare(bench, &reply);
 	return reply;
 }
 
@@ -539,13 +551,8 @@ static void bench_serve(struct assay_bench *bench)
 	struct bench_reply reply;
 	struct bench_group group;
 	memset(&group, 0, sizeof group);
-	memset(&reply, 0, sizeof reply);
-	reply.magic = BENCH_MAGIC;
-	reply.kind = BENCH_READY;
-	reply.cpu = (uint32_t)sched_getcpu();
-	reply.bytes_per_iteration = bench->bytes_per_iteration;
-	reply.threads = bench->threads;
-	reply.cpus = bench->cpu_count;
+	reply = bench_answer(BENCH_READY);
+	bench_declare(bench, &reply);
 	bench_write(bench, BENCH_REPLY_FD, &reply, sizeof reply);
 	while (bench_read(BENCH_COMMAND_FD, &command, sizeof command)) {
 		if (command.magic != BENCH_MAGIC || command.kind == BENCH_QUIT)
