@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -141,4 +143,49 @@ bool workload_copy(const char *program, const char *path, uint64_t max_bytes)
 	if (from >= 0)
 		close(from);
 	return copied;
+}
+
+enum status workload_probe(struct proc_child *child, double timeout_s, const volatile sig_atomic_t *interrupted,
+                           double *ret_seconds, struct err *err)
+{
+	static const double LONG_ENOUGH_S = 0.001;
+	struct bench_reply reply = {0};
+	for (uint64_t n = 1;; n *= 4) {
+		enum status status = workload_sample(child, 0, n, timeout_s, interrupted, &reply, err);
+		*ret_seconds = fmax(1e-9 * (double)reply.ns / (double)n, 1e-10);
+		if (status != ST_OK || 1e-9 * (double)reply.ns >= LONG_ENOUGH_S || n > UINT64_C(1) << 40)
+			return status;
+	}
+}
+
+/* ---- emulated ------------------------------------------------------------------------------------------------------ */
+
+struct proc_request workload_request_emulated(struct arena *arena, const struct proc_request *native,
+                                              const char *const *options)
+{
+	struct proc_request request = *native;
+	request.argv = (struct string_list){0};
+	list_push(arena, &request.argv, "valgrind");
+	list_push(arena, &request.argv, "--vgdb=no"); /* else it leaves pipes in TMPDIR when the time limit ends it */
+	for (; *options; options++)
+		list_push(arena, &request.argv, *options);
+	for (size_t i = 0; i < native->argv.count; i++)
+		list_push(arena, &request.argv, native->argv.at[i]);
+	return request;
+}
+
+const char *workload_emulation_lack(struct arena *arena, const struct proc_request *request,
+                                    const struct proc_result *result, const char *name)
+{
+	if (result->end == PROC_NOT_FOUND)
+		return "valgrind is not installed: apt-get install valgrind";
+	if (result->end == PROC_TIMED_OUT)
+		return arena_printf(arena, "emulating the %s took more than %g s", name, request->timeout_s);
+	if (strstr(result->err, "unhandled instruction") || strstr(result->err, "Unrecognised instruction") ||
+	    (result->end == PROC_SIGNALLED && result->code == SIGILL))
+		return arena_printf(arena, "valgrind does not know an instruction of the %s (AVX-512?): build with -mno-avx512f",
+		                    name);
+	if (!proc_ok(result))
+		return arena_printf(arena, "the %s failed under valgrind: %s", name, proc_describe(arena, request, result));
+	return NULL;
 }

@@ -39,4 +39,17 @@ bool workload_copy(const char *program, const char *path, uint64_t max_bytes);
 /* Asks it to end, without waiting. */
 void workload_quit(struct proc_child *child);
 
+/* How long an iteration takes, roughly, above 0: samples of more and more of them, until one is long enough. Errors as
+ * above. */
+MUST_CHECK enum status workload_probe(struct proc_child *child, double timeout_s, const volatile sig_atomic_t *interrupted,
+                                      double *ret_seconds, struct err *err);
+
+/* ---- emulated ------------------------------------------------------------------------------------------------------ */
+/* `native` under a tool of valgrind, with its options, which end with NULL. */
+struct proc_request workload_request_emulated(struct arena *arena, const struct proc_request *native,
+                                              const char *const *options);
+/* Why the program of the variant `name` can't be emulated; NULL: it was. */
+const char *workload_emulation_lack(struct arena *arena, const struct proc_request *request,
+                                    const struct proc_result *result, const char *name);
+
 #endif

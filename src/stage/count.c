@@ -6,14 +6,10 @@
 #include "port/workload.h"
 #include "stage/stages.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double EMULATED_S = 0.02;      /* of native time in the larger run */
 static const double EMULATED_MOST_S = 1.0;  /* an iteration that is longer natively would take minutes */
-static const double PROBE_S = 0.001;        /* of native time that tells how long an iteration is */
 
 enum { RUNS = 4, SAID_LINES = 3 };
 
@@ -24,23 +20,19 @@ static double iteration_seconds(struct session *session, struct arena *scratch, 
 	struct proc_request request =
 	    workload_request(scratch, variant->program, params, session->run.seed, "--serve", NULL);
 	request.env = variant->env;
-	struct proc_child child;
-	struct bench_reply reply;
-	struct err trouble = ERR_INIT;
 	request.interrupted = session->interrupted;
-	enum status status = workload_start(&request, timeout_s, &child, &reply, &trouble);
+	struct proc_child child;
+	struct bench_reply ready;
+	struct err trouble = ERR_INIT;
 	double seconds = 0;
-	for (uint64_t n = 1; status == ST_OK; n *= 4) {
-		status = workload_sample(&child, 0, n, timeout_s, session->interrupted, &reply, &trouble);
-		seconds = 1e-9 * (double)reply.ns / (double)n;
-		if (status != ST_OK || 1e-9 * (double)reply.ns >= PROBE_S || n > UINT64_C(1) << 40)
-			break;
-	}
+	enum status status = workload_start(&request, timeout_s, &child, &ready, &trouble);
+	if (status == ST_OK)
+		status = workload_probe(&child, timeout_s, session->interrupted, &seconds, &trouble);
 	if (status != ST_OK)
 		*ret_lack = arena_printf(&session->arena, "the %s failed: %s", variant->name,
 		                         status == ST_INPUT ? proc_child_said(scratch, &child, SAID_LINES) : trouble.text);
 	proc_child_end(&child);
-	return status == ST_OK ? fmax(seconds, 1e-10) : 0;
+	return status == ST_OK ? seconds : 0;
 }
 
 /* "==123== I   refs:      1,234,567" */
@@ -66,18 +58,9 @@ static bool refs_parse(const char *text, double *ret_refs)
 static const char *run_lack(struct arena *arena, const struct proc_request *request, const struct proc_result *result,
                             const char *name, double *ret_refs)
 {
-	if (result->end == PROC_NOT_FOUND)
-		return "valgrind is not installed: apt-get install valgrind";
-	if (result->end == PROC_TIMED_OUT)
-		return arena_printf(arena, "emulating the %s took more than %g s", name, request->timeout_s);
-	if (strstr(result->err, "unhandled instruction") || strstr(result->err, "Unrecognised instruction") ||
-	    (result->end == PROC_SIGNALLED && result->code == SIGILL))
-		return arena_printf(arena,
-		                    "valgrind does not know an instruction of the %s (AVX-512?): build with "
-		                    "-mno-avx512f to count",
-		                    name);
-	if (!proc_ok(result))
-		return arena_printf(arena, "the %s failed under valgrind: %s", name, proc_describe(arena, request, result));
+	const char *lack = workload_emulation_lack(arena, request, result, name);
+	if (lack)
+		return lack;
 	if (!refs_parse(result->err, ret_refs))
 		return "valgrind's output has no line with instruction references";
 	return NULL;
@@ -102,17 +85,14 @@ static enum status count_instructions(struct session *session, const struct vari
 		struct proc_result results[RUNS] = {0};
 		for (int i = 0; i < RUNS; i++) {
 			const char *number = arena_printf(&scratch, "%llu", (unsigned long long)numbers[i % 2]);
+			static const char *const tool[] = {"--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
+			                                   NULL};
 			struct proc_request native_request = workload_request(&scratch, variants[i / 2]->program, params,
 			                                                      session->run.seed, "--count", number);
-			requests[i] = (struct proc_request){.env = variants[i / 2]->env, .cpu = -1, .timeout_s = timeout_s,
-			                                    .interrupted = session->interrupted};
-			/* Without --vgdb=no it leaves pipes in TMPDIR when the time limit ends it. */
-			static const char *const tool[] = {"valgrind", "--tool=cachegrind", "--cache-sim=no", "--vgdb=no",
-			                                   "--cachegrind-out-file=/dev/null"};
-			for (size_t k = 0; k < sizeof tool / sizeof *tool; k++)
-				list_push(&scratch, &requests[i].argv, tool[k]);
-			for (size_t k = 0; k < native_request.argv.count; k++)
-				list_push(&scratch, &requests[i].argv, native_request.argv.at[k]);
+			native_request.env = variants[i / 2]->env;
+			native_request.timeout_s = timeout_s;
+			native_request.interrupted = session->interrupted;
+			requests[i] = workload_request_emulated(&scratch, &native_request, tool);
 		}
 		status = proc_run_many(&scratch, requests, RUNS, session->jobs, results, NULL, NULL, err);
 		double refs[RUNS] = {0};

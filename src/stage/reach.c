@@ -35,7 +35,6 @@ static const double EMULATION_LIMIT_S = 30;
 static const double SAMPLED_S = 0.5; /* of CPU time */
 static const double SAMPLING_LIMIT_S = 5;
 static const double SLICE_S = 0.02;
-static const double PROBE_S = 0.001;
 static const double ALPHA_PART = 0.01; /* of the trial's alpha that the shares' bounds may use up */
 
 enum {
@@ -90,21 +89,6 @@ static const char *dump_find(struct arena *arena, const char *folder, unsigned *
 	return found;
 }
 
-static const char *emulation_lack(struct arena *arena, const struct proc_request *request, const struct proc_result *result,
-                                  const char *name)
-{
-	if (result->end == PROC_NOT_FOUND)
-		return "valgrind is not installed: apt-get install valgrind";
-	if (result->end == PROC_TIMED_OUT)
-		return arena_printf(arena, "emulating the %s took more than %g s", name, request->timeout_s);
-	if (strstr(result->err, "unhandled instruction") || strstr(result->err, "Unrecognised instruction") ||
-	    (result->end == PROC_SIGNALLED && result->code == SIGILL))
-		return arena_printf(arena, "valgrind does not know an instruction of the %s (AVX-512?)", name);
-	if (!proc_ok(result))
-		return arena_printf(arena, "the %s failed under valgrind: %s", name, proc_describe(arena, request, result));
-	return NULL;
-}
-
 static enum status profile_emulate(struct session *session, const struct variant *variant,
                                    const struct binding_list *params, double timeout_s, struct profile *profile,
                                    struct err *err)
@@ -116,25 +100,21 @@ static enum status profile_emulate(struct session *session, const struct variant
 	enum status status = tree_remove(folder, err);
 	if (status == ST_OK)
 		status = folder_make(folder, err);
-	struct proc_request request = {.cpu = -1, .timeout_s = fmin(timeout_s, EMULATION_LIMIT_S),
-	                               .interrupted = session->interrupted};
-	const char *const tool[] = {"valgrind", "--tool=callgrind", "--vgdb=no", "--demangle=no", "--trace-children=yes",
-	                            "--dump-line=no", "--combine-dumps=yes", "--dump-before=assay_bench_run",
-	                            "--dump-after=assay_bench_run",
-	                            arena_printf(&scratch, "--callgrind-out-file=%s/calls.%%p", folder)};
+	const char *const tool[] = {"--tool=callgrind", "--demangle=no", "--trace-children=yes", "--dump-line=no",
+	                            "--combine-dumps=yes", "--dump-before=assay_bench_run", "--dump-after=assay_bench_run",
+	                            arena_printf(&scratch, "--callgrind-out-file=%s/calls.%%p", folder), NULL};
 	struct proc_request native =
 	    workload_request(&scratch, variant->program, params, session->run.seed, "--count",
 	                     arena_printf(&scratch, "%llu", (unsigned long long)profile->iterations));
-	for (size_t i = 0; i < sizeof tool / sizeof *tool; i++)
-		list_push(&scratch, &request.argv, tool[i]);
-	for (size_t i = 0; i < native.argv.count; i++)
-		list_push(&scratch, &request.argv, native.argv.at[i]);
+	native.timeout_s = fmin(timeout_s, EMULATION_LIMIT_S);
+	native.interrupted = session->interrupted;
+	struct proc_request request = workload_request_emulated(&scratch, &native, tool);
 	struct proc_result result = {0};
 	if (status == ST_OK)
 		status = proc_run(&scratch, &request, &result, err);
 	if (status == ST_OK && result.end == PROC_INTERRUPTED)
 		status = err_set(err, ST_INTERRUPTED, "interrupted");
-	if (status == ST_OK && !(profile->calls_lack = emulation_lack(arena, &request, &result, variant->name))) {
+	if (status == ST_OK && !(profile->calls_lack = workload_emulation_lack(arena, &request, &result, variant->name))) {
 		unsigned count = 0;
 		const char *path = dump_find(&scratch, folder, &count), *text = NULL;
 		size_t size = 0;
@@ -166,19 +146,6 @@ static struct spot spot_of(struct session *session, const struct profile *profil
 	else
 		spot.object = arena_strdup(&session->arena, mapping->path);
 	return spot;
-}
-
-/* How long an iteration takes and whether the program works at all. */
-static enum status child_probe(struct session *session, struct proc_child *child, double timeout_s, double *ret_seconds,
-                               struct err *err)
-{
-	struct bench_reply reply;
-	for (uint64_t n = 1;; n *= 4) {
-		enum status status = workload_sample(child, 0, n, timeout_s, session->interrupted, &reply, err);
-		*ret_seconds = fmax(1e-9 * (double)reply.ns / (double)n, 1e-10);
-		if (status != ST_OK || 1e-9 * (double)reply.ns >= PROBE_S || n > UINT64_C(1) << 40)
-			return status;
-	}
 }
 
 static enum status child_sample(struct session *session, struct proc_child *child, int cpu, double iteration_s,
@@ -256,7 +223,7 @@ static enum status profile_sample(struct session *session, const struct variant 
 		cpu = -1; /* all of them are there by now, each on a CPU of its own */
 	}
 	if (status == ST_OK)
-		status = child_probe(session, &child, timeout_s, ret_iteration_s, &trouble);
+		status = workload_probe(&child, timeout_s, session->interrupted, ret_iteration_s, &trouble);
 	if (status == ST_OK)
 		status = child_sample(session, &child, cpu, *ret_iteration_s, timeout_s, variant->program, profile, &trouble);
 	if (status == ST_INPUT)
@@ -284,7 +251,8 @@ static const char *params_key(struct arena *arena, const struct binding_list *pa
 
 /* `iterations` 0: as many as suit. Kept for the session. */
 static enum status profile_get(struct session *session, const struct variant *variant, const struct binding_list *params,
-                               uint64_t iterations, double timeout_s, const struct profile **ret_profile, struct err *err)
+                               uint64_t iterations, double timeout_s, const struct profile **ret_profile,
+                               struct err *err)
 {
 	struct arena *arena = &session->arena;
 	const char *key = params_key(arena, params);
@@ -772,8 +740,8 @@ static void map_functions(struct arena *arena, const struct profile *profile, st
 }
 
 /* A part is looked at as a change of all its functions is: with everything that was ever called below them. */
-static void map_part(struct arena *arena, struct arena *scratch, const struct profile *profile, const struct asked_part *asked,
-                     double alpha, struct hotmap *map)
+static void map_part(struct arena *arena, struct arena *scratch, const struct profile *profile,
+                     const struct asked_part *asked, double alpha, struct hotmap *map)
 {
 	struct code_difference code = {0};
 	struct hot_share share = {.name = asked->name};
