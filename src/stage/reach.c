@@ -53,7 +53,7 @@ struct spot {
 LIST_OF(struct spot, spot_list);
 
 /* What is known of one program with one set of parameters. */
-struct profile {
+struct reach_profile {
 	const char *program, *params;
 	struct program symbols;
 	uint64_t iterations; /* that were emulated */
@@ -65,10 +65,10 @@ struct profile {
 	const char *spots_lack;
 	bool threads; /* it has several, or may */
 };
-LIST_OF(struct profile *, profile_list);
+LIST_OF(struct reach_profile *, reach_profile_list);
 
 struct reach_cache {
-	struct profile_list profiles;
+	struct reach_profile_list profiles;
 };
 
 /* ---- emulation ----------------------------------------------------------------------------------------------------- */
@@ -90,7 +90,7 @@ static const char *dump_find(struct arena *arena, const char *folder, unsigned *
 }
 
 static enum status profile_emulate(struct session *session, const struct variant *variant,
-                                   const struct binding_list *params, double timeout_s, struct profile *profile,
+                                   const struct binding_list *params, double timeout_s, struct reach_profile *profile,
                                    struct err *err)
 {
 	struct arena *arena = &session->arena;
@@ -134,7 +134,7 @@ static enum status profile_emulate(struct session *session, const struct variant
 
 /* ---- sampling ------------------------------------------------------------------------------------------------------- */
 
-static struct spot spot_of(struct session *session, const struct profile *profile, const char *resolved,
+static struct spot spot_of(struct session *session, const struct reach_profile *profile, const char *resolved,
                            const struct perf_mapping_list *mappings, const struct perf_sample *sample)
 {
 	const struct perf_mapping *mapping = sample->ip ? perf_mapping_at(mappings, sample->ip) : NULL;
@@ -149,7 +149,7 @@ static struct spot spot_of(struct session *session, const struct profile *profil
 }
 
 static enum status child_sample(struct session *session, struct proc_child *child, int cpu, double iteration_s,
-                                double timeout_s, const char *program, struct profile *profile, struct err *err)
+                                double timeout_s, const char *program, struct reach_profile *profile, struct err *err)
 {
 	struct arena scratch;
 	arena_init(&scratch);
@@ -201,7 +201,7 @@ static enum status child_sample(struct session *session, struct proc_child *chil
 /* Times an iteration and samples; also tells how many iterations to emulate. */
 static enum status profile_sample(struct session *session, const struct variant *variant,
                                   const struct binding_list *params, double timeout_s, double *ret_iteration_s,
-                                  struct profile *profile, struct err *err)
+                                  struct reach_profile *profile, struct err *err)
 {
 	struct arena *arena = &session->arena;
 	struct arena scratch;
@@ -251,22 +251,22 @@ static const char *params_key(struct arena *arena, const struct binding_list *pa
 
 /* `iterations` 0: as many as suit. Kept for the session. */
 static enum status profile_get(struct session *session, const struct variant *variant, const struct binding_list *params,
-                               uint64_t iterations, double timeout_s, const struct profile **ret_profile,
+                               uint64_t iterations, double timeout_s, const struct reach_profile **ret_profile,
                                struct err *err)
 {
 	struct arena *arena = &session->arena;
 	const char *key = params_key(arena, params);
 	if (!session->reach)
 		session->reach = arena_new(arena, struct reach_cache);
-	struct profile_list *known = &session->reach->profiles;
+	struct reach_profile_list *known = &session->reach->profiles;
 	for (size_t i = 0; i < known->count; i++)
 		if (text_equal(known->at[i]->program, variant->program) && text_equal(known->at[i]->params, key) &&
 		    (!iterations || known->at[i]->iterations == iterations)) {
 			*ret_profile = known->at[i];
 			return ST_OK;
 		}
-	struct profile *profile = arena_new(arena, struct profile);
-	*profile = (struct profile){.program = variant->program, .params = key, .iterations = iterations};
+	struct reach_profile *profile = arena_new(arena, struct reach_profile);
+	*profile = (struct reach_profile){.program = variant->program, .params = key, .iterations = iterations};
 	enum status status = program_open(arena, variant->program, &profile->symbols, err);
 	profile->threads = status == ST_OK && profile->symbols.threads;
 	double iteration_s = 0;
@@ -309,7 +309,7 @@ struct scope {
 	const char *missing; /* a changed function that the program has no symbol for; NULL: none */
 };
 
-static bool object_is_program(const struct profile *profile, const char *object)
+static bool object_is_program(const struct reach_profile *profile, const char *object)
 {
 	if (strcmp(object, profile->program) == 0)
 		return true;
@@ -328,7 +328,7 @@ static bool has_object(const struct string_list *objects, const char *object)
 }
 
 /* Symbols of changed functions, and all other names of the same places. */
-static void scope_symbols(const struct profile *profile, const struct code_difference *code, enum change absent,
+static void scope_symbols(const struct reach_profile *profile, const struct code_difference *code, enum change absent,
                           struct scope *scope)
 {
 	const struct program_function_list *symbols = &profile->symbols.functions;
@@ -346,7 +346,7 @@ static void scope_symbols(const struct profile *profile, const struct code_diffe
 			scope->symbol[i] = scope->symbol[k] = scope->symbol[i] || scope->symbol[k];
 }
 
-static bool symbol_changed(const struct profile *profile, const struct scope *scope, const char *name)
+static bool symbol_changed(const struct reach_profile *profile, const struct scope *scope, const char *name)
 {
 	const struct program_function_list *symbols = &profile->symbols.functions;
 	for (size_t i = 0; i < symbols->count; i++)
@@ -356,7 +356,7 @@ static bool symbol_changed(const struct profile *profile, const struct scope *sc
 }
 
 /* `absent`: a kind of change that this program has no function for (CHANGE_ADDED for the baseline). */
-static struct scope scope_find(struct arena *arena, const struct profile *profile, const struct code_difference *code,
+static struct scope scope_find(struct arena *arena, const struct reach_profile *profile, const struct code_difference *code,
                                enum change absent)
 {
 	const struct callgrind *calls = &profile->calls;
@@ -390,7 +390,7 @@ static struct scope scope_find(struct arena *arena, const struct profile *profil
 
 /* Samples that may belong to the scope: those in its functions, all in files that it calls into (a C library has other
  * code for memcpy on an emulated CPU), and those that nobody can place. */
-static size_t scope_samples(struct arena *arena, const struct profile *profile, const struct scope *scope)
+static size_t scope_samples(struct arena *arena, const struct reach_profile *profile, const struct scope *scope)
 {
 	const struct program_function_list *symbols = &profile->symbols.functions;
 	bool *below = arena_alloc(arena, symbols->count * sizeof(bool));
@@ -411,7 +411,7 @@ static size_t scope_samples(struct arena *arena, const struct profile *profile, 
 }
 
 /* Samples in the changed functions themselves. */
-static size_t changed_samples(const struct profile *profile, const struct scope *scope)
+static size_t changed_samples(const struct reach_profile *profile, const struct scope *scope)
 {
 	const struct program_function_list *symbols = &profile->symbols.functions;
 	size_t hits = 0;
@@ -425,7 +425,7 @@ static size_t changed_samples(const struct profile *profile, const struct scope 
 	return hits;
 }
 
-static double scope_instruction_share(const struct profile *profile, const struct scope *scope)
+static double scope_instruction_share(const struct reach_profile *profile, const struct scope *scope)
 {
 	uint64_t inside = 0, total = profile->calls.total[CALLGRIND_INSIDE];
 	for (size_t i = 0; i < profile->calls.functions.count; i++)
@@ -434,7 +434,7 @@ static double scope_instruction_share(const struct profile *profile, const struc
 	return total ? (double)inside / (double)total : 0;
 }
 
-static uint64_t scope_executed(const struct profile *profile, const struct scope *scope, bool inside, bool outside)
+static uint64_t scope_executed(const struct reach_profile *profile, const struct scope *scope, bool inside, bool outside)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < profile->calls.functions.count; i++)
@@ -445,7 +445,7 @@ static uint64_t scope_executed(const struct profile *profile, const struct scope
 }
 
 /* The share's upper confidence bound; time that no sample tells of is the scope's, when the kernel can't be seen. */
-static double share_high(const struct profile *profile, size_t hits, double alpha)
+static double share_high(const struct reach_profile *profile, size_t hits, double alpha)
 {
 	double low, high;
 	stat_binomial_interval(hits, profile->spots.count, alpha, &low, &high);
@@ -453,10 +453,10 @@ static double share_high(const struct profile *profile, size_t hits, double alph
 }
 
 /* Does every function outside of both scopes execute the same number of instructions in run()? */
-static bool rest_equal(const struct profile *a, const struct scope *scope_a, const struct profile *b,
+static bool rest_equal(const struct reach_profile *a, const struct scope *scope_a, const struct reach_profile *b,
                        const struct scope *scope_b)
 {
-	const struct profile *profiles[2] = {a, b};
+	const struct reach_profile *profiles[2] = {a, b};
 	const struct scope *scopes[2] = {scope_a, scope_b};
 	for (int side = 0; side < 2; side++) {
 		const struct callgrind_function_list *mine = &profiles[side]->calls.functions;
@@ -507,7 +507,7 @@ static const char *percent(struct arena *arena, double fraction)
 	                    100 * fraction);
 }
 
-static const char *shares_text(struct arena *arena, const struct profile *profile, const struct reach *reach)
+static const char *shares_text(struct arena *arena, const struct reach_profile *profile, const struct reach *reach)
 {
 	const char *text = "";
 	if (reach->sampled)
@@ -528,7 +528,7 @@ struct question {
 	const struct code_difference *code;
 	double alpha, margin, timeout_s;
 	struct arena scratch;
-	const struct profile *profile;
+	const struct reach_profile *profile;
 	struct scope scope;
 	struct reach_result *result;
 };
@@ -538,7 +538,7 @@ static enum status candidate_look(struct question *question, struct err *err)
 {
 	struct arena *arena = &question->session->arena;
 	struct reach *reach = &question->result->reach;
-	const struct profile *other = NULL;
+	const struct reach_profile *other = NULL;
 	enum status status = profile_get(question->session, question->candidate, question->params, question->profile->iterations,
 	                                 question->timeout_s, &other, err);
 	if (status != ST_OK || other->calls_lack || other->spots_lack || !other->calls.split || other->symbols.cpu_choice ||
@@ -567,7 +567,7 @@ static enum status candidate_look(struct question *question, struct err *err)
 static enum status executed_judge(struct question *question, bool confined, struct err *err)
 {
 	struct arena *arena = &question->session->arena;
-	const struct profile *profile = question->profile;
+	const struct reach_profile *profile = question->profile;
 	struct reach_result *result = question->result;
 	struct reach *reach = &result->reach;
 	if (reach->counted)
@@ -613,7 +613,7 @@ static enum status question_answer(struct question *question, bool functions, st
 	                                 &question->profile, err);
 	if (status != ST_OK)
 		return status;
-	const struct profile *profile = question->profile;
+	const struct reach_profile *profile = question->profile;
 	result->reach.counted = !profile->calls_lack;
 	result->reach.sampled = !profile->spots_lack;
 	if (!result->reach.counted && !result->reach.sampled) {
@@ -686,7 +686,7 @@ static struct hot_share *share_of(struct arena *arena, struct hot_share_list *li
 }
 
 /* Aliases are functions of one range: the first name stands for all. */
-static const char *symbol_at(const struct profile *profile, uint64_t address)
+static const char *symbol_at(const struct reach_profile *profile, uint64_t address)
 {
 	const struct program_function_list *symbols = &profile->symbols.functions;
 	for (size_t k = 0; k < symbols->count && symbols->at[k].start <= address; k++)
@@ -706,7 +706,7 @@ static int share_order(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : strcmp(((const struct hot_share *)a)->name, ((const struct hot_share *)b)->name);
 }
 
-static void map_functions(struct arena *arena, const struct profile *profile, struct hotmap *map)
+static void map_functions(struct arena *arena, const struct reach_profile *profile, struct hotmap *map)
 {
 	struct hot_share_list all = {0};
 	bool counted = !profile->calls_lack, sampled = !profile->spots_lack;
@@ -740,7 +740,7 @@ static void map_functions(struct arena *arena, const struct profile *profile, st
 }
 
 /* A part is looked at as a change of all its functions is: with everything that was ever called below them. */
-static void map_part(struct arena *arena, struct arena *scratch, const struct profile *profile,
+static void map_part(struct arena *arena, struct arena *scratch, const struct reach_profile *profile,
                      const struct asked_part *asked, double alpha, struct hotmap *map)
 {
 	struct code_difference code = {0};
@@ -774,7 +774,7 @@ enum status reach_map(struct session *session, const struct variant *baseline, c
                       const struct asked_part_list *parts, double alpha, double timeout_s, struct hotmap *ret_map, struct err *err)
 {
 	struct arena *arena = &session->arena;
-	const struct profile *profile = NULL;
+	const struct reach_profile *profile = NULL;
 	enum status status = profile_get(session, baseline, params, 0, timeout_s, &profile, err);
 	if (status != ST_OK)
 		return status;
