@@ -5,7 +5,7 @@
 
 static const char *trial_name(struct arena *arena, const struct trial *trial)
 {
-	char *text = arena_strdup(arena, trial->hypothesis->title ? trial->hypothesis->title : trial->hypothesis->id);
+	char *text = arena_strdup(arena, hypothesis_title(trial->hypothesis));
 	if (trial->workload && trial->hypothesis->kind != CANDIDATE_COMMAND)
 		text = arena_printf(arena, "%s on %s", text, trial->workload->name);
 	for (size_t i = 0; i < trial->params.count; i++)
@@ -122,7 +122,7 @@ enum gate_result gate_judge(struct arena *arena, const struct run *run, const st
 		enum gate_result one = require_judge(family, options->require, &against);
 		if (one > GATE_PASSED && (result == GATE_PASSED || (one == GATE_FAILED && result == GATE_UNDECIDED))) {
 			result = one;
-			const char *title = family->hypothesis->title ? family->hypothesis->title : family->hypothesis->id;
+			const char *title = hypothesis_title(family->hypothesis);
 			*ret_text = arena_printf(arena, "--require %s: %s is %s%s", verdict_name(options->require),
 			                         against ? trial_name(arena, against) : title,
 			                         verdict_name(against ? against->verdict : family->verdict),

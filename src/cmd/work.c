@@ -834,7 +834,7 @@ static void trial_begins(void *context, const struct trial *trial)
 {
 	struct work *work = context;
 	struct arena *arena = &work->session.arena;
-	const char *subject = trial->hypothesis->title ? trial->hypothesis->title : trial->hypothesis->id;
+	const char *subject = hypothesis_title(trial->hypothesis);
 	if (trial->workload && trial->hypothesis->kind != CANDIDATE_COMMAND)
 		subject = arena_printf(arena, "%s: %s", subject, trial->workload->name);
 	work_subject(work, subject, &trial->params);

@@ -30,6 +30,8 @@ struct hypothesis {
 };
 LIST_OF(struct hypothesis *, hypothesis_list);
 
+/* One line for people: the title, where it has one. */
+const char *hypothesis_title(const struct hypothesis *hypothesis);
 const char *candidate_kind_name(enum candidate_kind kind); /* "patch" */
 bool candidate_kind_parse(const char *name, enum candidate_kind *ret_kind);
 

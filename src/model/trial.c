@@ -5,6 +5,11 @@
 #include <float.h>
 #include <math.h>
 
+const char *hypothesis_title(const struct hypothesis *hypothesis)
+{
+	return hypothesis->title ? hypothesis->title : hypothesis->id;
+}
+
 const char *trial_unconfirmed_contract(const struct trial *trial)
 {
 	if (trial->hypothesis->contract_accepted)

@@ -20,16 +20,6 @@ struct page {
 
 /* ---- text ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the character at `at` that a reader may see; 0: a control character or broken UTF-8. */
-static size_t seen(const char *at)
-{
-	unsigned char lead = (unsigned char)*at;
-	if (lead < 0x80)
-		return lead >= 0x20 && lead != 0x7f;
-	/* C1 control characters steer some terminals. */
-	return lead == 0xc2 && (unsigned char)at[1] < 0xa0 ? 0 : utf8_sequence(at);
-}
-
 static bool balanced_code(const char *text)
 {
 	size_t ticks = 0;
@@ -47,7 +37,7 @@ static const char *marked(struct arena *arena, const char *text)
 	bool keep_code = balanced_code(text), code = false;
 	char *out = arena_alloc(arena, 6 * strlen(text) + 1), *end = out;
 	for (const char *at = text; *at;) {
-		size_t size = *at == '\n' || *at == '\t' ? 1 : seen(at);
+		size_t size = *at == '\n' || *at == '\t' ? 1 : character_seen(at);
 		if (*at == '\n') {
 			end = stpcpy(end, "<br>");
 		} else if (*at == '\t') {
@@ -75,15 +65,25 @@ static const char *marked(struct arena *arena, const char *text)
 	return out;
 }
 
-/* As `code`, whatever it holds: the fence is longer than any run of backticks inside. */
-static const char *code_of(struct arena *arena, const char *text, bool cell)
+/* Backticks, `least` or more: longer than any run of them in the text. */
+static const char *fence_of(struct arena *arena, const char *text, size_t least)
 {
-	size_t longest = 0, run = 0;
-	char *clean = arena_alloc(arena, 2 * strlen(text) + 1), *end = clean;
-	for (const char *at = text; *at;) {
-		size_t size = seen(at);
+	size_t longest = least - 1, run = 0;
+	for (const char *at = text; *at; at++) {
 		run = *at == '`' ? run + 1 : 0;
 		longest = run > longest ? run : longest;
+	}
+	char *fence = arena_alloc(arena, longest + 2);
+	memset(fence, '`', longest + 1);
+	return fence;
+}
+
+/* As `code`, whatever it holds. */
+static const char *code_of(struct arena *arena, const char *text, bool cell)
+{
+	char *clean = arena_alloc(arena, 2 * strlen(text) + 1), *end = clean;
+	for (const char *at = text; *at;) {
+		size_t size = character_seen(at);
 		if (size == 0) {
 			*end++ = *at == '\n' || *at == '\t' ? ' ' : '?';
 			at++;
@@ -96,26 +96,16 @@ static const char *code_of(struct arena *arena, const char *text, bool cell)
 		at += size;
 	}
 	*end = '\0';
-	char *fence = arena_alloc(arena, longest + 2);
-	memset(fence, '`', longest + 1);
-	fence[longest + 1] = '\0';
-	const char *pad = longest ? " " : "";
+	const char *fence = fence_of(arena, text, 1), *pad = fence[1] ? " " : "";
 	return arena_printf(arena, "%s%s%s%s%s", fence, pad, clean, pad, fence);
 }
 
 static void fenced(struct page *page, const char *language, const char *text)
 {
-	size_t longest = 2, run = 0;
-	for (const char *at = text; *at; at++) {
-		run = *at == '`' ? run + 1 : 0;
-		longest = run > longest ? run : longest;
-	}
-	char *fence = arena_alloc(page->arena, longest + 2);
-	memset(fence, '`', longest + 1);
-	fence[longest + 1] = '\0';
+	const char *fence = fence_of(page->arena, text, 3);
 	fprintf(page->out, "%s%s\n", fence, language);
 	for (const char *at = text; *at;) {
-		size_t size = *at == '\n' || *at == '\t' ? 1 : seen(at);
+		size_t size = *at == '\n' || *at == '\t' ? 1 : character_seen(at);
 		if (size)
 			fwrite(at, 1, size, page->out);
 		else
@@ -227,7 +217,7 @@ static const char *family_effect(struct arena *arena, const struct family *famil
 		return "settled without measuring";
 	if (known == 1)
 		return effect_text(arena, only);
-	return arena_printf(arena, "%s to %s %% in %zu trials", percent_part(arena, least, 1), percent_part(arena, most, 1), known);
+	return arena_printf(arena, "%s in %zu trials", span_text(arena, least, most), known);
 }
 
 static const char *family_rung(const struct family *family)
@@ -255,11 +245,6 @@ static const char *family_why(struct arena *arena, const struct family *family)
 			                    trial->explanation.text);
 	}
 	return evidence;
-}
-
-static const char *title_of(const struct hypothesis *hypothesis)
-{
-	return hypothesis->title ? hypothesis->title : hypothesis->id;
 }
 
 static const char *trial_links(struct arena *arena, const struct family *family)
@@ -294,7 +279,7 @@ static void verdicts(struct page *page)
 	row(page, "---", "---", "---", "---", "---", "---", "---", NULL);
 	for (size_t i = 0; i < page->families.count; i++) {
 		const struct family *family = &page->families.at[i];
-		const char *title = marked(arena, title_of(family->hypothesis));
+		const char *title = marked(arena, hypothesis_title(family->hypothesis));
 		if (page->with_config && config_of(arena, family)[0])
 			title = arena_printf(arena, "%s (%s)", title, marked(arena, config_of(arena, family)));
 		row(page, arena_printf(arena, "**%s**%s", verdict_name(family->verdict), family_share(arena, family)), title,
@@ -409,8 +394,7 @@ static const char *trial_effect(struct arena *arena, const struct trial *trial)
 	if (!spread->sensitive)
 		return effect_text(arena, &trial->effect);
 	/* Where the layout decides, one number would be one layout's. */
-	return arena_printf(arena, "%s to %s %%, layout-sensitive", percent_part(arena, spread->low, 1),
-	                    percent_part(arena, spread->high, 1));
+	return arena_printf(arena, "%s, layout-sensitive", span_text(arena, spread->low, spread->high));
 }
 
 static const char *trial_drawing(struct arena *arena, const struct trial *trial, double span)
@@ -418,8 +402,8 @@ static const char *trial_drawing(struct arena *arena, const struct trial *trial,
 	if (!trial->effect.known)
 		return "";
 	if (trial->spread.layouts)
-		return arena_printf(arena, "`%s` %s to %s %%", spread_drawing(arena, &trial->spread, true),
-		                    percent_part(arena, trial->spread.least, 1), percent_part(arena, trial->spread.most, 1));
+		return arena_printf(arena, "`%s` %s", spread_drawing(arena, &trial->spread, true),
+		                    span_text(arena, trial->spread.least, trial->spread.most));
 	return interval_drawing(arena, &trial->effect, span);
 }
 
@@ -433,13 +417,11 @@ static const char *taken(struct arena *arena, const struct trial *trial)
 	                    counted(arena, trial->blocks, "block", "blocks"));
 }
 
-static const char *floor_text(struct arena *arena, const struct control *control)
+static const char *floor_cell(struct arena *arena, const struct control *control)
 {
 	if (!control->done)
 		return "";
-	if (!control->quiet)
-		return "differs from itself: nothing may be judged";
-	return isfinite(control->floor) ? fraction_text(arena, expm1(control->floor)) : "unknown";
+	return control->quiet ? floor_text(arena, control) : "differs from itself: nothing may be judged";
 }
 
 static void trials_table(struct page *page, const struct family *family)
@@ -454,7 +436,7 @@ static void trials_table(struct page *page, const struct family *family)
 		const char *anchor = arena_printf(arena, "<a id=\"%s\"></a>%s", trial->id, trial->id);
 		row(page, anchor, verdict_name(trial->verdict), marked(arena, trial_label(arena, trial, page->with_config)),
 		    marked(arena, trial_effect(arena, trial)), trial_drawing(arena, trial, span), side_text(arena, trial, false),
-		    side_text(arena, trial, true), taken(arena, trial), floor_text(arena, &trial->control), NULL);
+		    side_text(arena, trial, true), taken(arena, trial), floor_cell(arena, &trial->control), NULL);
 	}
 	fputc('\n', page->out);
 }
@@ -505,7 +487,7 @@ static void hypothesis_section(struct page *page, const struct family *family)
 {
 	struct arena *arena = page->arena;
 	const struct hypothesis *hypothesis = family->hypothesis;
-	fprintf(page->out, "### %s: %s%s%s\n\n", verdict_name(family->verdict), marked(arena, title_of(hypothesis)),
+	fprintf(page->out, "### %s: %s%s%s\n\n", verdict_name(family->verdict), marked(arena, hypothesis_title(hypothesis)),
 	        page->with_config && config_of(arena, family)[0] ? ", " : "",
 	        page->with_config ? marked(arena, config_of(arena, family)) : "");
 	if (family_evidence(family))
@@ -535,14 +517,6 @@ static void hypothesis_section(struct page *page, const struct family *family)
 
 /* ---- findings --------------------------------------------------------------------------------------------------- */
 
-static bool tried(const struct page *page, const struct finding *finding)
-{
-	for (size_t i = 0; i < page->families.count; i++)
-		if (page->families.at[i].hypothesis->finding == finding)
-			return true;
-	return false;
-}
-
 static const char *finding_state(struct arena *arena, const struct run *run, const struct finding *finding)
 {
 	if (finding->deliberate)
@@ -555,7 +529,7 @@ static void findings(struct page *page)
 	struct arena *arena = page->arena;
 	struct finding_list left = {0};
 	for (size_t i = 0; i < page->run->findings.count; i++)
-		if (!tried(page, page->run->findings.at[i]))
+		if (!finding_tried(&page->families, page->run->findings.at[i]))
 			list_push(arena, &left, page->run->findings.at[i]);
 	if (left.count == 0)
 		return;
@@ -581,11 +555,6 @@ static const char *share_bar(struct arena *arena, const struct hot_share *share)
 	return bar(arena, share->sampled ? share->time_share : share->instruction_share);
 }
 
-static const char *percent_or_none(struct arena *arena, bool known, double fraction)
-{
-	return known ? arena_printf(arena, "%.1f %%", 100 * fraction) : "";
-}
-
 static void map_table(struct page *page, const struct hotmap *map)
 {
 	struct arena *arena = page->arena;
@@ -595,8 +564,8 @@ static void map_table(struct page *page, const struct hotmap *map)
 		const struct hot_share *share = &map->functions.at[i];
 		const char *name = code_of(arena, share->name, true);
 		row(page, share->object ? arena_printf(arena, "%s in %s", name, marked(arena, share->object)) : name,
-		    percent_or_none(arena, share->sampled, share->time_share), share_bar(arena, share),
-		    percent_or_none(arena, share->counted, share->instruction_share), NULL);
+		    share_text(arena, share->sampled, share->time_share), share_bar(arena, share),
+		    share_text(arena, share->counted, share->instruction_share), NULL);
 	}
 	fputc('\n', page->out);
 }
@@ -608,8 +577,8 @@ static void parts_table(struct page *page, const struct hotmap *map)
 	row(page, "---", "---:", "---:", "---", NULL);
 	for (size_t i = 0; i < map->parts.count; i++) {
 		const struct hot_share *part = &map->parts.at[i];
-		row(page, marked(arena, part->name), percent_or_none(arena, part->sampled, part->time_share),
-		    percent_or_none(arena, part->counted, part->instruction_share), marked(arena, part_bound(arena, part)), NULL);
+		row(page, marked(arena, part->name), share_text(arena, part->sampled, part->time_share),
+		    share_text(arena, part->counted, part->instruction_share), marked(arena, part_bound(arena, part)), NULL);
 	}
 	fputc('\n', page->out);
 }

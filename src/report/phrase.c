@@ -7,6 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+size_t character_seen(const char *at)
+{
+	unsigned char lead = (unsigned char)*at;
+	if (lead < 0x80)
+		return lead >= 0x20 && lead != 0x7f;
+	/* C1 control characters steer some terminals. */
+	return lead == 0xc2 && (unsigned char)at[1] < 0xa0 ? 0 : utf8_sequence(at);
+}
+
 const char *count_text(struct arena *arena, unsigned long long value)
 {
 	char digits[32];
@@ -97,6 +106,21 @@ const char *effect_text(struct arena *arena, const struct effect *effect)
 	                    isfinite(effect->high) ? percent_part(arena, effect->high, decimals) : "...");
 }
 
+const char *span_text(struct arena *arena, double low, double high)
+{
+	return arena_printf(arena, "%s to %s %%", percent_part(arena, low, 1), percent_part(arena, high, 1));
+}
+
+const char *floor_text(struct arena *arena, const struct control *control)
+{
+	return isfinite(control->floor) ? fraction_text(arena, expm1(control->floor)) : "unknown";
+}
+
+const char *share_text(struct arena *arena, bool known, double share)
+{
+	return known ? arena_printf(arena, "%.1f %%", 100 * share) : "";
+}
+
 const char *config_text(struct arena *arena, const struct build_config *config)
 {
 	if (!config->cc || !config->cc[0])
@@ -184,6 +208,14 @@ struct family_list all_families(struct arena *arena, const struct run *run)
 		list_push(arena, &list, family);
 	}
 	return list;
+}
+
+bool finding_tried(const struct family_list *families, const struct finding *finding)
+{
+	for (size_t i = 0; i < families->count; i++)
+		if (families->at[i].hypothesis->finding == finding)
+			return true;
+	return false;
 }
 
 const char *compiler_text(struct arena *arena, const struct finding *finding)
@@ -552,7 +584,7 @@ const char *survey_control_text(struct arena *arena, const struct survey *survey
 		return NULL;
 	return arena_printf(arena, "control: a copy of %s in the same squares, %s; noise floor %s",
 	                    survey->values.at[survey->baseline].value, effect_text(arena, &control->effect),
-	                    isfinite(control->floor) ? fraction_text(arena, expm1(control->floor)) : "unknown");
+	                    floor_text(arena, control));
 }
 
 const char *survey_rounds_text(struct arena *arena, const struct survey *survey)

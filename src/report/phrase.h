@@ -5,6 +5,9 @@
 
 #include "model/agreement.h"
 
+/* Bytes of the character at `at` that a reader may see; 0: a control character, which may steer a terminal, or broken
+ * UTF-8. */
+size_t character_seen(const char *at);
 /* "12,345" */
 const char *count_text(struct arena *arena, unsigned long long value);
 /* "1 pair", "12,345 pairs" */
@@ -17,6 +20,12 @@ const char *fraction_text(struct arena *arena, double fraction);
 const char *percent_part(struct arena *arena, double log_value, int decimals);
 /* "-34.1 % [-35.0, -33.2]"; a bound that is not there is "...". */
 const char *effect_text(struct arena *arena, const struct effect *effect);
+/* "-12.0 to +9.1 %" of two logarithms of ratios. */
+const char *span_text(struct arena *arena, double low, double high);
+/* "0.21 %", or "unknown". */
+const char *floor_text(struct arena *arena, const struct control *control);
+/* "12.5 %"; "" where it is not known. */
+const char *share_text(struct arena *arena, bool known, double share);
 /* "gcc-12 -O2"; empty for a command, which the project builds. */
 const char *config_text(struct arena *arena, const struct build_config *config);
 /* "cipher block=4096", with the configuration when the run has several. */
@@ -29,6 +38,8 @@ const char *part_bound(struct arena *arena, const struct hot_share *part);
 bool many_configs(const struct run *run);
 /* The families, and each trial that belongs to none (of a run that was killed) as one of its own. */
 struct family_list all_families(struct arena *arena, const struct run *run);
+/* Is the finding a hypothesis of one of these? */
+bool finding_tried(const struct family_list *families, const struct finding *finding);
 /* "4 findings (1 critical, …) and 1 guard in 17 files, 5,812 lines, in 0.84 s". */
 const char *scan_summary(struct arena *arena, const struct run *run);
 /* "beside OLD.json: 2 new, …"; `all`: the unchanged are listed too. */

@@ -506,7 +506,7 @@ static json_t *claim_result(struct arena *arena, const struct run *run, const st
 	enum verdict verdict = family ? family->verdict : VERDICT_NONE;
 	bool harm = verdict == VERDICT_SLOWER || verdict == VERDICT_WRONG_RESULTS || verdict == VERDICT_FAILED;
 	put_kind(result, claim_kind_of(verdict), harm ? "error" : "note");
-	const char *text = hypothesis->title ? hypothesis->title : hypothesis->id;
+	const char *text = hypothesis_title(hypothesis);
 	if (hypothesis->claim)
 		text = arena_printf(arena, "%s (claimed: %s)", text, hypothesis->claim);
 	put(result, "message", message(arena, family ? settled_text(arena, text, family) : arena_printf(arena, "%s.", text)));

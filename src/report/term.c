@@ -40,22 +40,11 @@ static bool continues(char byte)
 	return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Bytes of the character at `at` when a terminal may see it, else 0: control characters (a file name may hold an escape
- * sequence), broken UTF-8, and all of UTF-8 when the terminal speaks ASCII. */
+/* The same of a terminal, which may speak ASCII only. */
 static size_t character(const struct printer *printer, const char *at)
 {
-	unsigned char lead = (unsigned char)at[0];
-	if (lead < 0x80)
-		return lead >= 0x20 && lead != 0x7f ? 1 : 0;
-	if (!printer->options->utf8)
-		return 0;
-	size_t size = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
-	if (lead > 0xf4 || (lead == 0xc2 && (unsigned char)at[1] < 0xa0))
-		return 0;
-	for (size_t i = 1; i < size; i++)
-		if (!continues(at[i]))
-			return 0;
-	return size;
+	size_t size = character_seen(at);
+	return size > 1 && !printer->options->utf8 ? 0 : size;
 }
 
 /* What is printed for `text`: characters that may not be seen become '?', tabs blanks. Line feeds stay. */
@@ -301,7 +290,7 @@ static void trial_numbers_print(struct printer *printer, const struct trial *tri
 	const char *pairs = counted(arena, trial->pairs, "pair", "pairs");
 	/* Where the layout decides, one number would be one layout's: the middle 80 % stand in its place. */
 	if (spread->sensitive)
-		effect = arena_printf(arena, "%s to %s %%", percent_part(arena, spread->low, 1), percent_part(arena, spread->high, 1));
+		effect = span_text(arena, spread->low, spread->high);
 	if (spread->layouts)
 		pairs = counted(arena, spread->layouts, "layout", "layouts");
 	enum { EFFECT_WIDTH = 24, PAIRS_WIDTH = 12 };
@@ -386,7 +375,7 @@ static void family_print(struct printer *printer, const struct family *family, b
 	put_padded(printer, verdict_style(family->verdict), verdict_name(family->verdict), VERDICT_COLUMN);
 	const char *said = NULL;
 	bool many = family->trials.count > 1;
-	const char *title = hypothesis->title ? hypothesis->title : hypothesis->id;
+	const char *title = hypothesis_title(hypothesis);
 	wrap(printer, BOLD, arena_printf(arena, "%s%s", title, family_share(arena, family)), VERDICT_COLUMN);
 	for (size_t i = 0; i < family->trials.count; i++) {
 		const struct trial *trial = family->trials.at[i];
@@ -431,16 +420,11 @@ static void family_print(struct printer *printer, const struct family *family, b
 
 enum { SHARE_COLUMNS = 24 };
 
-static const char *share_cell(struct arena *arena, bool known, double fraction)
-{
-	return known ? arena_printf(arena, "%.1f %%", 100 * fraction) : "";
-}
-
 static void share_print(struct printer *printer, const struct hot_share *share, enum style style, const char *text)
 {
 	struct arena *arena = &printer->arena;
-	fprintf(printer->out, "  %7s  %12s ", share_cell(arena, share->sampled, share->time_share),
-	        share_cell(arena, share->counted, share->instruction_share));
+	fprintf(printer->out, "  %7s  %12s ", share_text(arena, share->sampled, share->time_share),
+	        share_text(arena, share->counted, share->instruction_share));
 	wrap(printer, style, text, SHARE_COLUMNS);
 }
 
@@ -824,8 +808,7 @@ static void measured_print(struct printer *printer, const struct trial *trial)
 		          arena_printf(arena, "%s (%s)%s",
 		                       control->text ? control->text
 		                                     : arena_printf(arena, "%s, floor %s, %s in %s", effect_text(arena, &control->effect),
-		                                                    isfinite(control->floor)
-		                                                        ? fraction_text(arena, expm1(control->floor)) : "unknown",
+		                                                    floor_text(arena, control),
 		                                                    counted(arena, control->pairs, "pair", "pairs"),
 		                                                    counted(arena, control->blocks, "block", "blocks")),
 		                       term_seconds(arena, control->seconds), control->quiet ? "" : ": nothing may be judged"));
@@ -844,6 +827,17 @@ static void measured_print(struct printer *printer, const struct trial *trial)
 		key_print(printer, 4, first ? "counters" : "", text);
 		first = false;
 	}
+}
+
+/* One line, however long: it is there to be copied. */
+static void repeat_print(struct printer *printer, const char *repeat)
+{
+	if (!repeat)
+		return;
+	blanks(printer, 4);
+	put_padded(printer, DIM, "repeat", KEY_COLUMN);
+	put(printer, PLAIN, repeat);
+	fputc('\n', printer->out);
 }
 
 static void trial_print(struct printer *printer, const struct trial *trial)
@@ -870,13 +864,7 @@ static void trial_print(struct printer *printer, const struct trial *trial)
 	if (trial->tokens.first)
 		key_print(printer, 4, "first token", trial->tokens.first);
 	code_print(printer, &trial->code);
-	if (trial->repeat) {
-		/* One line, however long: it is there to be copied. */
-		blanks(printer, 4);
-		put_padded(printer, DIM, "repeat", KEY_COLUMN);
-		put(printer, PLAIN, trial->repeat);
-		fputc('\n', printer->out);
-	}
+	repeat_print(printer, trial->repeat);
 }
 
 static void run_print(struct printer *printer, const struct run *run)
@@ -932,13 +920,7 @@ static void survey_record(struct printer *printer, const struct survey *survey)
 		key_print(printer, 4, "intervals", survey_alpha_text(arena, survey));
 	if (survey->control.done)
 		key_print(printer, 4, "control", survey->control.text ? survey->control.text : "made");
-	if (survey->repeat) {
-		/* One line, however long: it is there to be copied. */
-		blanks(printer, 4);
-		put_padded(printer, DIM, "repeat", KEY_COLUMN);
-		put(printer, PLAIN, survey->repeat);
-		fputc('\n', printer->out);
-	}
+	repeat_print(printer, survey->repeat);
 	fputc('\n', printer->out);
 }
 
@@ -957,7 +939,7 @@ void term_record(FILE *out, const struct run *run, const struct term_options *op
 		const struct family *family = &families.at[i];
 		const struct hypothesis *hypothesis = family->hypothesis;
 		put_padded(&printer, verdict_style(family->verdict), verdict_name(family->verdict), VERDICT_COLUMN);
-		wrap(&printer, BOLD, hypothesis->title ? hypothesis->title : hypothesis->id, VERDICT_COLUMN);
+		wrap(&printer, BOLD, hypothesis_title(hypothesis), VERDICT_COLUMN);
 		if (family->evidence)
 			key_print(&printer, 2, "evidence", family->evidence);
 		if (hypothesis->claim)
@@ -985,10 +967,7 @@ void term_record(FILE *out, const struct run *run, const struct term_options *op
 	}
 	/* Findings that no hypothesis came of, or all of them when the run was a scan. */
 	for (size_t i = 0; i < run->findings.count; i++) {
-		bool tried = false;
-		for (size_t f = 0; f < families.count && !tried; f++)
-			tried = families.at[f].hypothesis->finding == run->findings.at[i];
-		if (tried)
+		if (finding_tried(&families, run->findings.at[i]))
 			continue;
 		finding_print(&printer, run->findings.at[i]);
 		fputc('\n', out);
