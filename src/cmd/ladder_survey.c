@@ -108,6 +108,10 @@ static void survey_make(struct surveying *surveying, const struct binding_list *
 	                          .config = *config,
 	                          .alpha = surveying->alpha,
 	                          .margin = ladder->options->margin};
+	survey->contract_accepted = decision_reason(&ladder->session->project.contracts,
+	                                            arena_printf(arena, "survey:%s", survey->name));
+	if (!survey->contract_accepted && ladder->options->accept_contract)
+		survey->contract_accepted = ACCEPTED_BY_OPTION;
 	surveying->survey = survey;
 	surveying->params = arena_alloc(arena, values->count * sizeof *surveying->params);
 	for (size_t i = 0; i < values->count; i++) {
@@ -185,6 +189,7 @@ static enum status value_outputs(struct surveying *surveying, size_t index, stru
 		return status;
 	switch (result.verdict) {
 	case OUTPUTS_EQUAL:
+		value->rounding = result.rounding;
 		break;
 	case OUTPUTS_DIFFER:
 		value_settle(value, VALUE_WRONG_RESULTS, result.text);
@@ -262,13 +267,15 @@ static enum status survey_time(struct surveying *surveying, struct err *err)
 	struct survey *survey = surveying->survey;
 	struct arena *arena = arena_of(surveying);
 	bool *measured = arena_alloc(arena, survey->values.count * sizeof *measured);
+	bool *may_lead = arena_alloc(arena, survey->values.count * sizeof *may_lead);
 	size_t candidates = 0;
 	for (size_t i = 0; i < survey->values.count; i++) {
 		measured[i] = value_open(&survey->values.at[i]);
+		may_lead[i] = !value_unconfirmed_contract(survey, &survey->values.at[i]);
 		candidates += measured[i] && i != survey->baseline;
 	}
 	struct survey_subject subject = {.variant = &surveying->baseline->variant, .params = surveying->params, .measured = measured,
-	                                 .count = survey->values.count, .baseline = survey->baseline};
+	                                 .may_lead = may_lead, .count = survey->values.count, .baseline = survey->baseline};
 	struct plan plan = survey_plan(surveying, candidates);
 	struct survey_measurement measurement = {.plan = plan, .values = survey->values.count, .baseline = survey->baseline,
 	                                         .candidates = (uint32_t)candidates};

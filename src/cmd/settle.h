@@ -8,6 +8,9 @@
 #include "base/err.h"
 #include "model/session.h"
 
+/* Who confirms a contract by the command line. */
+#define ACCEPTED_BY_OPTION "who ran this, by --accept-contract"
+
 struct settle_options {
 	enum rung to_rung;    /* RUNG_TIME: as far as it goes; no rung after this one is asked */
 	bool measure_anyway;  /* ask the remaining rungs too; the verdict then comes from the measurement */

@@ -856,7 +856,7 @@ static void contracts_accept(struct session *session)
 {
 	for (size_t i = 0; i < session->run.hypotheses.count; i++)
 		if (!session->run.hypotheses.at[i]->contract_accepted)
-			session->run.hypotheses.at[i]->contract_accepted = "who ran this, by --accept-contract";
+			session->run.hypotheses.at[i]->contract_accepted = ACCEPTED_BY_OPTION;
 }
 
 enum status work_settle(struct work *work, struct err *err)

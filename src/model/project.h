@@ -95,13 +95,15 @@ struct asked_map {
 };
 LIST_OF(struct asked_map, asked_map_list);
 
-/* What a person says of a finding or hypothesis: of `decisions`, that it is deliberate; of `contracts`, that what its
- * candidate promises holds. */
+/* What a person says of a finding, a hypothesis or a survey: of `decisions`, that it is deliberate; of `contracts`, that
+ * what its candidate promises holds. */
 struct decision {
-	const char *finding; /* an id, or a prefix of one that ends at a ':' */
+	const char *finding; /* an id, or a prefix of one that ends at a ':'; of a survey "survey:NAME" */
 	const char *reason;
 };
 LIST_OF(struct decision, decision_list);
+/* The reason of the first of them that is about `id`; NULL: none is, or `id` is NULL. */
+const char *decision_reason(const struct decision_list *list, const char *id);
 
 struct project {
 	const char *dir;  /* absolute: the folder of assay.yaml, or the one that was named */

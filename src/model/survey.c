@@ -4,6 +4,11 @@
 
 #include <math.h>
 
+const char *value_unconfirmed_contract(const struct survey *survey, const struct survey_value *value)
+{
+	return survey->contract_accepted ? NULL : value->rounding;
+}
+
 double survey_interval_alpha(double alpha, uint32_t count)
 {
 	return alpha / (count > 1 ? 2.0 * count - 1 : 1);

@@ -24,6 +24,8 @@ struct survey_value {
 	const char *needs; /* the CPU feature that the survey names for it, or NULL */
 	enum value_verdict verdict;
 	const char *evidence; /* one sentence */
+	const char *rounding; /* as of a trial: how its results differ from the baseline's within what the driver tolerates */
+	bool unconfirmed;     /* it would be faster, but rests on that, and nobody has confirmed it */
 	uint64_t iterations;  /* of one sample; 0: not measured */
 	uint64_t bytes_per_iteration; /* 0: the driver doesn't say */
 	/* Time of one iteration: the median over blocks of a block's median, and its sign interval over blocks at the survey's
@@ -32,7 +34,7 @@ struct survey_value {
 	struct effect effect; /* against the baseline; `known` false for the baseline itself */
 	double p, p_adjusted; /* against the baseline, by Holm over the survey's values; 0: not measured */
 	struct effect against_top; /* against the value with the least time, survey.top; `known` false for that one */
-	bool among_fastest;        /* not shown to be slower than survey.top by more than the margin */
+	bool among_fastest;        /* not shown to be slower than survey.top by more than the margin, and may be called so */
 	bool drifts;               /* the first third of the blocks differs from the rest */
 	uint32_t excluded;         /* samples that were migrated or preempted */
 	struct {
@@ -49,6 +51,7 @@ struct survey {
 	struct binding_list params; /* of the workload's other parameters */
 	struct build_config config;
 	struct survey_value_list values; /* in the order that was given */
+	const char *contract_accepted; /* who says that values may round otherwise, and why; NULL: nobody does */
 	size_t baseline;    /* index of the value that the others are compared with */
 	const char *failure; /* nothing was measured since the whole failed: does not build, baseline unavailable, …; or NULL */
 	bool finished;      /* false: cut off */
@@ -59,12 +62,15 @@ struct survey {
 	uint32_t rounds, excluded_rounds, blocks;
 	struct control control; /* the baseline against a copy of itself in the same squares */
 	bool top_known;
-	size_t top;          /* index of the value with the least time */
+	size_t top;          /* index of the value with the least time, of those that rest on no unconfirmed contract */
 	const char *evidence; /* one sentence: which is fastest, which are slower than the baseline, which are missing */
 	const char *repeat;  /* the command that repeats it */
 	double seconds;
 };
 LIST_OF(struct survey *, survey_list);
+
+/* The contract that the value rests on and nobody has confirmed; NULL: none. It is neither faster nor among the fastest. */
+const char *value_unconfirmed_contract(const struct survey *survey, const struct survey_value *value);
 
 /* ---- rounds ---------------------------------------------------------------------------------------------------- */
 

@@ -17,6 +17,11 @@ const char *trial_unconfirmed_contract(const struct trial *trial)
 	return trial->hypothesis->contract ? trial->hypothesis->contract : trial->rounding;
 }
 
+const char *unconfirmed_text(struct arena *arena, const char *contract, const char *measured)
+{
+	return arena_printf(arena, "rests on a contract that nobody has confirmed: %s; measured: %s", contract, measured);
+}
+
 struct effect effect_of_values(const double *values, size_t count, double alpha, const char *population, double *ret_p)
 {
 	struct effect effect = {.population = population, .low = -INFINITY, .high = INFINITY};

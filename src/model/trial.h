@@ -158,6 +158,8 @@ LIST_OF(struct family, family_list);
 
 /* What its being faster rests on and nobody has confirmed; NULL: nothing. */
 const char *trial_unconfirmed_contract(const struct trial *trial);
+/* The evidence of what would be faster by it. */
+const char *unconfirmed_text(struct arena *arena, const char *contract, const char *measured);
 const char *verdict_name(enum verdict verdict); /* "no effect" */
 const char *rung_name(enum rung rung);          /* "tokens" */
 const char *step_result_name(enum step_result result);

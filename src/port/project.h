@@ -39,9 +39,12 @@
  *         parts:                     each gets a bound on what any change confined to it could gain
  *           - name: Huffman decoding
  *             functions: [HUF_*]     symbols, as shell patterns
- *     decisions:
+ *     decisions:                     what is deliberate; a finding's id as `assay scan` prints it, or its beginning
  *       - finding: P04:lib/x.c:decode
  *         reason: kernel objtool
+ *     contracts:                     that what a candidate promises holds; ids as above, patch:NAME, survey:NAME, …
+ *       - finding: P01:lib/add.c:add_rows
+ *         reason: "jd: add.h forbids overlap"    compulsory: who confirms it, and why
  */
 #ifndef ASSAY_PORT_PROJECT_H
 #define ASSAY_PORT_PROJECT_H

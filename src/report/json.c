@@ -394,6 +394,8 @@ static json_t *survey_value_json(const struct survey_value *value)
 	put(object, "needs", text_json(value->needs));
 	put(object, "verdict", text_json(value_verdict_name(value->verdict)));
 	put(object, "evidence", text_json(value->evidence));
+	put(object, "rounding", text_json(value->rounding));
+	put(object, "unconfirmed", json_boolean(value->unconfirmed));
 	put(object, "iterations", value->iterations ? count_json(value->iterations) : json_null());
 	put(object, "bytes_per_iteration", value->bytes_per_iteration ? count_json(value->bytes_per_iteration) : json_null());
 	put(object, "ns_per_iteration", positive_json(value->ns));
@@ -428,6 +430,7 @@ static json_t *survey_json(const struct survey *survey)
 	put(object, "baseline", text_json(survey->values.at[survey->baseline].value));
 	put(object, "fastest", survey->top_known ? text_json(survey->values.at[survey->top].value) : json_null());
 	put(object, "evidence", text_json(survey->evidence));
+	put(object, "contract_accepted", text_json(survey->contract_accepted));
 	put(object, "failure", text_json(survey->failure));
 	put(object, "finished", json_boolean(survey->finished));
 	put(object, "held_back", json_boolean(survey->held_back));
@@ -1334,6 +1337,8 @@ static struct survey_value survey_value_get(const struct reader *reader, const s
 		.needs = get_text(reader, place, object, "needs", true),
 		.verdict = get_value_verdict(reader, place, object, "verdict"),
 		.evidence = get_text(reader, place, object, "evidence", true),
+		.rounding = get_text_or_missing(reader, place, object, "rounding"),
+		.unconfirmed = get_bool_or_missing(reader, place, object, "unconfirmed", false),
 		.iterations = get_count_or_null(reader, place, object, "iterations"),
 		.bytes_per_iteration = get_count_or_null(reader, place, object, "bytes_per_iteration"),
 		.ns = get_real(reader, place, object, "ns_per_iteration", 0),
@@ -1379,6 +1384,7 @@ static struct survey *survey_get(const struct reader *reader, const struct place
 		.params = params_get(reader, place, object),
 		.config = config_get(reader, place, object),
 		.evidence = get_text(reader, place, object, "evidence", true),
+		.contract_accepted = get_text_or_missing(reader, place, object, "contract_accepted"),
 		.failure = get_text(reader, place, object, "failure", true),
 		.finished = get_bool(reader, place, object, "finished"),
 		.held_back = get_bool(reader, place, object, "held_back"),

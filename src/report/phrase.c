@@ -569,6 +569,9 @@ const char *survey_value_text(struct arena *arena, const struct survey *survey, 
 	if (value->iterations)
 		text = arena_printf(arena, "%s; %s a sample, %s per iteration", text,
 		                    counted(arena, value->iterations, "iteration", "iterations"), term_ns(arena, value->ns));
+	if (value->rounding && !value->unconfirmed)
+		text = arena_printf(arena, "%s; %s%s%s", text, value->rounding, survey->contract_accepted ? "; confirmed: " : "",
+		                    survey->contract_accepted ? survey->contract_accepted : "");
 	if (value->p_adjusted > 0)
 		text = arena_printf(arena, "%s; p %.2g, %.2g by Holm", text, value->p, value->p_adjusted);
 	if (value->against_top.known)

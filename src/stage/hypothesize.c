@@ -7,27 +7,9 @@
 
 #include <stdlib.h>
 
-/* ---- decisions and contracts ------------------------------------------------------------------------------------------------- */
-
-/* Does `named` (of a decision) stand for `id`: equal, or its beginning up to a ':'? */
-static bool decision_means(const char *named, const char *id)
-{
-	size_t size = strlen(named);
-	return text_starts(id, named) && (id[size] == '\0' || id[size] == ':' || (size && named[size - 1] == ':'));
-}
-
-/* The reason of the first of them that is about `id`; NULL: none is. */
-static const char *reason_of(const struct decision_list *list, const char *id)
-{
-	for (size_t i = 0; id && i < list->count; i++)
-		if (decision_means(list->at[i].finding, id))
-			return list->at[i].reason;
-	return NULL;
-}
-
 static const char *decision_on(const struct session *session, const char *id)
 {
-	return reason_of(&session->project.decisions, id);
+	return decision_reason(&session->project.decisions, id);
 }
 
 /* ---- edits → a unified diff --------------------------------------------------------------------------------------- */
@@ -118,7 +100,7 @@ enum status hypothesize_findings(struct session *session, struct err *err)
 		    .kind = finding->candidate ? CANDIDATE_PATCH : CANDIDATE_NONE,
 		    .text = finding->candidate,
 		    .contract = finding->contract,
-		    .contract_accepted = reason_of(&session->project.contracts, finding->id),
+		    .contract_accepted = decision_reason(&session->project.contracts, finding->id),
 		    .deliberate = finding->deliberate,
 		    .argument = shell_quote(arena, finding->id),
 		};
@@ -176,9 +158,9 @@ enum status hypothesize_one(struct session *session, enum candidate_kind kind, c
 	hypothesis->deliberate = decision_on(session, hypothesis->id);
 	if (!hypothesis->deliberate)
 		hypothesis->deliberate = decision_on(session, title);
-	hypothesis->contract_accepted = reason_of(&session->project.contracts, hypothesis->id);
+	hypothesis->contract_accepted = decision_reason(&session->project.contracts, hypothesis->id);
 	if (!hypothesis->contract_accepted)
-		hypothesis->contract_accepted = reason_of(&session->project.contracts, title);
+		hypothesis->contract_accepted = decision_reason(&session->project.contracts, title);
 	list_push(arena, &session->run.hypotheses, hypothesis);
 	if (ret_hypothesis)
 		*ret_hypothesis = hypothesis;

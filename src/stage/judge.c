@@ -484,8 +484,7 @@ static void contract_gate(struct arena *arena, struct trial *trial)
 		return;
 	trial->verdict = VERDICT_INCONCLUSIVE;
 	trial->unconfirmed = true;
-	trial->evidence = arena_printf(arena, "rests on a contract that nobody has confirmed: %s; measured: %s", contract,
-	                               trial->evidence);
+	trial->evidence = unconfirmed_text(arena, contract, trial->evidence);
 }
 
 /* ---- family ---------------------------------------------------------------------------------------------------------- */

@@ -19,6 +19,9 @@
  * what an interval at alpha / (2k - 1) says, and a value that its interval leaves open is faster or slower if the adjusted p
  * is at most alpha and the interval excludes harm (or gain) of D or more.
  *
+ * A value that rounds otherwise than the baseline rests on a contract, as a trial does (adr/0008): while nobody has
+ * confirmed it, what would be faster is inconclusive, and the fastest is looked for among the others.
+ *
  * The control is a copy of the baseline in the same squares, at alpha: when its interval excludes 0, nothing is judged.
  */
 #include "base/stat.h"
@@ -247,6 +250,18 @@ static void values_gate(struct arena *arena, struct survey *survey)
 	}
 }
 
+/* ---- contracts ------------------------------------------------------------------------------------------------------- */
+
+static void contract_gate(struct arena *arena, const struct survey *survey, struct survey_value *value)
+{
+	const char *contract = value_unconfirmed_contract(survey, value);
+	if (!contract || value->verdict != VALUE_FASTER)
+		return;
+	value->verdict = VALUE_INCONCLUSIVE;
+	value->unconfirmed = true;
+	value->evidence = unconfirmed_text(arena, contract, value->evidence);
+}
+
 /* ---- which is fastest ------------------------------------------------------------------------------------------------ */
 
 static bool has_time(const struct survey_value *value)
@@ -260,7 +275,7 @@ static void top_find(const struct survey_measurement *measurement, struct survey
 	bool *may_lead = arena_alloc(arena, survey->values.count * sizeof *may_lead);
 	struct effect *against = arena_alloc(arena, survey->values.count * sizeof *against);
 	for (size_t i = 0; i < survey->values.count; i++)
-		may_lead[i] = has_time(&survey->values.at[i]);
+		may_lead[i] = has_time(&survey->values.at[i]) && !value_unconfirmed_contract(survey, &survey->values.at[i]);
 	survey->top_known = rounds_top(measurement, may_lead, survey->interval_alpha, scratch->values, &survey->top, against);
 	for (size_t i = 0; i < survey->values.count; i++) {
 		struct survey_value *value = &survey->values.at[i];
@@ -282,9 +297,22 @@ static const char *values_listed(struct arena *arena, const struct survey *surve
 	return names.count ? text_join(arena, &names, ", ") : NULL;
 }
 
+/* "a, b" of the values that were timed, but may not be called the fastest; NULL: none. */
+static const char *unconfirmed_listed(struct arena *arena, const struct survey *survey)
+{
+	struct string_list names = {0};
+	for (size_t i = 0; i < survey->values.count; i++)
+		if (has_time(&survey->values.at[i]) && value_unconfirmed_contract(survey, &survey->values.at[i]))
+			list_push(arena, &names, survey->values.at[i].value);
+	return names.count ? text_join(arena, &names, ", ") : NULL;
+}
+
 static const char *fastest_text(struct arena *arena, const struct survey *survey)
 {
 	struct string_list among = {0};
+	const char *of = unconfirmed_listed(arena, survey)
+	                     ? arena_printf(arena, " of those that round as %s does", survey->values.at[survey->baseline].value)
+	                     : "";
 	double least = INFINITY;
 	if (!survey->top_known || survey->held_back || !survey->control.quiet || survey->candidates == 0)
 		return NULL;
@@ -295,10 +323,10 @@ static const char *fastest_text(struct arena *arena, const struct survey *survey
 			least = fmin(least, survey->values.at[i].against_top.low);
 	}
 	if (among.count > 1)
-		return arena_printf(arena, "among the fastest: %s", text_join(arena, &among, ", "));
+		return arena_printf(arena, "among the fastest%s: %s", of, text_join(arena, &among, ", "));
 	if (!isfinite(least))
 		return NULL; /* the others failed while they were measured */
-	return arena_printf(arena, "fastest: %s, every other takes at least %.1f %% longer",
+	return arena_printf(arena, "fastest%s: %s, every other takes at least %.1f %% longer", of,
 	                    survey->values.at[survey->top].value, effect_percent(least));
 }
 
@@ -324,6 +352,11 @@ void judge_survey_text(struct session *session, struct survey *survey)
 	const char *fastest = survey->failure ? NULL : fastest_text(arena, survey);
 	if (fastest)
 		list_push(arena, &parts, fastest);
+	const char *unconfirmed = unconfirmed_listed(arena, survey);
+	if (unconfirmed)
+		list_push(arena, &parts,
+		          arena_printf(arena, "rounded otherwise, which nobody has confirmed (--accept-contract, or in assay.yaml "
+		                       "under `contracts`, finding: survey:%s): %s", survey->name, unconfirmed));
 	const char *slower = values_listed(arena, survey, VALUE_SLOWER);
 	if (slower)
 		list_push(arena, &parts, arena_printf(arena, "slower than %s: %s", baseline, slower));
@@ -390,6 +423,7 @@ void judge_survey(struct session *session, const struct survey_measurement *meas
 	for (size_t i = 0; i < survey->values.count; i++) {
 		struct survey_value *value = &survey->values.at[i];
 		value->p = value->p_adjusted = 0;
+		value->unconfirmed = false;
 		value->effect = (struct effect){0};
 		if (measurement->failures && measurement->failures[i]) {
 			value->verdict = VALUE_FAILED;
@@ -403,6 +437,8 @@ void judge_survey(struct session *session, const struct survey_measurement *meas
 		}
 	}
 	values_gate(&session->arena, survey);
+	for (size_t i = 0; i < survey->values.count; i++)
+		contract_gate(&session->arena, survey, &survey->values.at[i]);
 	top_find(measurement, survey, &scratch);
 	arena_release(&scratch.arena);
 	judge_survey_text(session, survey);

@@ -420,7 +420,8 @@ static bool top_decided(struct engine *engine)
 	double *scratch = arena_alloc(&engine->block_arena, measurement->rounds.count * sizeof *scratch);
 	for (size_t i = 0; i < engine->count; i++)
 		if (engine->runners[i].active && !is_control(engine, &engine->runners[i]))
-			may_lead[engine->runners[i].index] = true;
+			may_lead[engine->runners[i].index] =
+			    !engine->subject->may_lead || engine->subject->may_lead[engine->runners[i].index];
 	if (!rounds_top(measurement, may_lead, alpha, scratch, &top, against))
 		return true;
 	for (size_t i = 0; i < measurement->values && decided; i++)

@@ -166,6 +166,7 @@ struct survey_subject {
 	const struct variant *variant;     /* linked */
 	const struct binding_list *params; /* for each value: what the program is given */
 	const bool *measured;              /* for each value: it takes part; the baseline must */
+	const bool *may_lead;              /* for each value: it may be called the fastest; NULL: all may */
 	size_t count, baseline;
 };
 /* Can the program run with these parameters? *ret_unavailable: why the driver says that it can't (assay_unavailable()), or

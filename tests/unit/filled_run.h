@@ -89,9 +89,10 @@ static inline void filled_surveys(struct arena *arena, struct run *run)
 	*survey = (struct survey){
 		.id = "s1", .name = "which | `checksum` <is best>", .workload = "checksum", .over = "impl",
 		.config = {.cc = "gcc-12", .flags = "-O2"}, .baseline = 0, .finished = true, .alpha = 0.01, .margin = 0.01,
-		.interval_alpha = 0.01 / 9, .candidates = 5, .rounds = 95, .excluded_rounds = 2, .blocks = 19, .top_known = true, .top = 2,
-		.evidence = "among the fastest: avx2, avx2_by_hand_4x; slower than generic: byte*wise; wrong results: fast|er; "
-		            "missing from the build: sha-ni; failed: cut`off; inconclusive: sse2; unavailable: avx512bw",
+		.interval_alpha = 0.01 / 11, .candidates = 6, .rounds = 95, .excluded_rounds = 2, .blocks = 19, .top_known = true, .top = 2,
+		.evidence = "among the fastest of those that round as generic does: avx2, avx2_by_hand_4x; rounded otherwise, which nobody "
+		            "has confirmed: pair_wise; slower than generic: byte*wise; wrong results: fast|er; "
+		            "missing from the build: sha-ni; failed: cut`off; inconclusive: sse2, pair_wise; unavailable: avx512bw",
 		.repeat = "assay try --survey 'which | `checksum` <is best>' --seed 4242", .seconds = 21.25,
 		.control = {.done = true, .quiet = true, .floor = log1p(0.0021), .pairs = 95, .blocks = 19, .seconds = 4.5,
 		            .effect = {.known = true, .theta = 0.0001, .low = -0.002, .high = 0.0019, .population = "as built"},
@@ -120,6 +121,11 @@ static inline void filled_surveys(struct arena *arena, struct run *run)
 		{.value = "copy", .verdict = VALUE_NO_EFFECT, .evidence = "the interval lies within the margin", .iterations = 4, .ns = 52010,
 		 .ns_low = 51790, .ns_high = INFINITY, .effect = filled_interval(0, -0.2, 0.3), .p = 1, .p_adjusted = 1,
 		 .against_top = filled_interval(1200, 1179, 1226)},
+		{.value = "pair_wise", .verdict = VALUE_INCONCLUSIVE, .iterations = 90, .ns = 2300, .ns_low = 2290, .ns_high = 2312,
+		 .rounding = "record 1 \"sum\" is rounded otherwise, by up to 2.2e-16 of its numbers, within the 1e-12 that the driver tolerates",
+		 .unconfirmed = true, .effect = filled_interval(-95.58, -95.61, -95.55), .p = 1.9e-6, .p_adjusted = 9.5e-6,
+		 .evidence = "rests on a contract that nobody has confirmed: record 1 \"sum\" is rounded otherwise, by up to 2.2e-16 of its "
+		             "numbers, within the 1e-12 that the driver tolerates; measured: the interval lies below 0"},
 		{.value = "cut`off", .verdict = VALUE_FAILED, .evidence = "killed by SIGSEGV"}};
 	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
 		struct survey_value value = values[i];
@@ -130,7 +136,7 @@ static inline void filled_surveys(struct arena *arena, struct run *run)
 	}
 	list_push(arena, &run->surveys, survey);
 	struct survey *none = arena_new(arena, struct survey);
-	*none = (struct survey){.id = "s2", .name = "cipher over key", .workload = "cipher", .over = "key", .baseline = 1,
+	*none = (struct survey){.id = "s2", .contract_accepted = "jd: three digits are shown", .name = "cipher over key", .workload = "cipher", .over = "key", .baseline = 1,
 	                        .config = {.cc = "gcc-12", .flags = "-O2"}, .finished = true, .alpha = 0.01, .margin = 0.01,
 	                        .failure = "the workload can't be built: key.c:3: error: 'kye' undeclared", .seconds = 0.25};
 	none->evidence = arena_printf(arena, "%s; inconclusive: 128", none->failure);

@@ -292,6 +292,46 @@ static void what_was_not_measured_keeps_its_verdict(void **state)
 	assert_true(s.interval_alpha == 0.01 / 3);
 }
 
+/* b is the fastest, but rounds otherwise than a; so does d, which is slower. */
+static void rounding_needs_a_confirmation(void **state)
+{
+	struct session *session = *state;
+	struct rng rng;
+	rng_seed(&rng, 11);
+	struct survey_measurement m = simulated(&session->arena, &rng, 4, 200, (double[]){3, 1, 2, 4, 3}, 0.004, 0.01);
+	struct survey s = survey_new(&session->arena, 4, 0);
+	s.values.at[1].rounding = s.values.at[3].rounding = "record 1 \"sum\" is rounded otherwise";
+	judge_survey(session, &m, &s);
+	struct survey_value *b = &s.values.at[1], *d = &s.values.at[3];
+	assert_true(b->unconfirmed && b->verdict == VALUE_INCONCLUSIVE && b->effect.high < 0);
+	HAS(b->evidence, "rests on a contract that nobody has confirmed: record 1 \"sum\" is rounded otherwise; measured: -66.");
+	/* That something is slower needs no contract. */
+	assert_true(!d->unconfirmed && d->verdict == VALUE_SLOWER);
+	assert_int_equal(s.values.at[2].verdict, VALUE_FASTER);
+	assert_int_equal(s.top, 2);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(s.values.at[i].among_fastest, i == 2);
+	assert_true(!b->against_top.known && s.values.at[0].against_top.known);
+	HAS(s.evidence, "fastest of those that round as a does: c, every other takes at least 4");
+	HAS(s.evidence, "rounded otherwise, which nobody has confirmed (--accept-contract, or in assay.yaml under `contracts`, "
+	    "finding: survey:n): b, d");
+	HAS(s.evidence, "inconclusive: b");
+	/* Judged again it is the same, and confirmed it is the fastest. */
+	judge_survey(session, &m, &s);
+	assert_true(b->unconfirmed && s.top == 2);
+	s.contract_accepted = "jd: three digits are shown";
+	judge_survey(session, &m, &s);
+	assert_true(!b->unconfirmed && b->verdict == VALUE_FASTER && b->among_fastest && s.top == 1);
+	HAS(s.evidence, "fastest: b, every other takes at least 9");
+	assert_null(strstr(s.evidence, "nobody has confirmed"));
+	/* What Holm's gate alone calls faster needs it as well. */
+	s.contract_accepted = NULL;
+	m = simulated(&session->arena, &rng, 4, 13, (double[]){3, 1, 2, 4, 3}, 0.004, 0.01);
+	judge_survey(session, &m, &s);
+	assert_int_not_equal(b->verdict, VALUE_FASTER);
+	assert_false(b->among_fastest);
+}
+
 /* ---- error rates ---------------------------------------------------------------------------------------------------- */
 
 /* Five values that are the same: how often is anything said to differ, at any of three looks? */
@@ -613,6 +653,7 @@ int main(void)
 		TEST(a_tie_has_no_fastest),
 		TEST(nothing_is_judged_without_its_control),
 		TEST(what_was_not_measured_keeps_its_verdict),
+		TEST(rounding_needs_a_confirmation),
 		TEST(equal_values_rarely_differ),
 		TEST(intervals_hold_under_drift),
 		TEST(features_are_whole_words_of_every_cpu),

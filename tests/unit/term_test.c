@@ -216,7 +216,7 @@ static void test_a_run_of_surveys_is_called_so(void **state)
 	*run = (struct run){.id = "x", .state = RUN_DONE};
 	filled_surveys(&arena, run);
 	char *text = printed(&arena, markdown_report, run, &(struct term_options){0});
-	assert_int_equal(strncmp(text, "# assay: 2 surveys of 12 values: 2 faster, ", 43), 0);
+	assert_int_equal(strncmp(text, "# assay: 2 surveys of 13 values: 2 faster, ", 43), 0);
 	assert_null(strstr(text, "verdict | hypothesis"));
 	assert_non_null(strstr(text, "### <a id=\"s1\"></a>which \\| `checksum` &lt;is best>: checksum over impl, block=131072, gcc-12 -O2"));
 	assert_non_null(strstr(text, "assay show x --samples"));
