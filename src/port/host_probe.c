@@ -90,19 +90,28 @@ static bool is_cpu(const char *name)
 	return text_starts(name, "cpu") && name[3] && strspn(name + 3, "0123456789") == strlen(name + 3);
 }
 
+/* What the CPUs' files of this name say, each once; none: not shown. */
+static struct string_list cpu_values(struct look *look, const char *file)
+{
+	struct string_list cpus = entries(look, CPU_FOLDER, "cpu"), seen = {0};
+	for (size_t i = 0; i < cpus.count; i++) {
+		const char *value = is_cpu(cpus.at[i])
+		                        ? line(look, arena_printf(look->arena, "%s/%s/%s", CPU_FOLDER, cpus.at[i], file)) : NULL;
+		bool known = !value;
+		for (size_t k = 0; k < seen.count && !known; k++)
+			known = strcmp(seen.at[k], value) == 0;
+		if (!known)
+			list_push(look->arena, &seen, value);
+	}
+	return seen;
+}
+
 /* ---- cores ------------------------------------------------------------------------------------------------------------- */
 
 static void look_kinds(struct look *look)
 {
-	bool mixed = there(look, "/sys/devices/cpu_core") && there(look, "/sys/devices/cpu_atom");
-	struct string_list cpus = entries(look, CPU_FOLDER, "cpu");
-	const char *capacity = NULL;
-	for (size_t i = 0; i < cpus.count; i++) {
-		const char *one = is_cpu(cpus.at[i])
-		                      ? line(look, arena_printf(look->arena, "%s/%s/cpu_capacity", CPU_FOLDER, cpus.at[i])) : NULL;
-		mixed |= one && capacity && strcmp(one, capacity) != 0;
-		capacity = one ? one : capacity;
-	}
+	bool mixed = (there(look, "/sys/devices/cpu_core") && there(look, "/sys/devices/cpu_atom")) ||
+	             cpu_values(look, "cpu_capacity").count > 1;
 	if (mixed)
 		add(look, "kinds of cores", PROBE_LIMIT, "fast and slow cores in one processor",
 		    "two runs may be judged on different kinds of cores", "taskset -c with cores of one kind");
@@ -110,27 +119,10 @@ static void look_kinds(struct look *look)
 		add(look, "kinds of cores", PROBE_FINE, "all alike", NULL, NULL);
 }
 
-/* On how many cores do the CPUs lie? 0: not shown. */
-static size_t core_count(struct look *look)
-{
-	struct string_list cpus = entries(look, CPU_FOLDER, "cpu"), cores = {0};
-	for (size_t i = 0; i < cpus.count; i++) {
-		const char *siblings =
-		    is_cpu(cpus.at[i])
-		        ? line(look, arena_printf(look->arena, "%s/%s/topology/thread_siblings_list", CPU_FOLDER, cpus.at[i])) : NULL;
-		bool known = !siblings;
-		for (size_t k = 0; k < cores.count && !known; k++)
-			known = strcmp(cores.at[k], siblings) == 0;
-		if (!known)
-			list_push(look->arena, &cores, siblings);
-	}
-	return cores.count;
-}
-
 static void look_smt(struct look *look)
 {
 	const char *active = line(look, "/sys/devices/system/cpu/smt/active");
-	size_t cores = core_count(look);
+	size_t cores = cpu_values(look, "topology/thread_siblings_list").count;
 	if (!active)
 		add(look, "SMT", PROBE_NOTE, "not shown", "whether another thread shares the core can't be told", NULL);
 	else if (strcmp(active, "1") == 0 && cores == 1)
@@ -147,17 +139,7 @@ static void look_smt(struct look *look)
 
 static void look_governor(struct look *look)
 {
-	struct string_list cpus = entries(look, CPU_FOLDER, "cpu"), seen = {0};
-	for (size_t i = 0; i < cpus.count; i++) {
-		const char *governor =
-		    is_cpu(cpus.at[i])
-		        ? line(look, arena_printf(look->arena, "%s/%s/cpufreq/scaling_governor", CPU_FOLDER, cpus.at[i])) : NULL;
-		bool known = !governor;
-		for (size_t k = 0; k < seen.count && !known; k++)
-			known = strcmp(seen.at[k], governor) == 0;
-		if (!known)
-			list_push(look->arena, &seen, governor);
-	}
+	struct string_list seen = cpu_values(look, "cpufreq/scaling_governor");
 	const char *found = text_join(look->arena, &seen, ", ");
 	if (seen.count == 0)
 		add(look, "governor", PROBE_NOTE, "not shown, as in virtual machines",
