@@ -7,11 +7,11 @@
 #include "port/ast.h"
 
 #include "base/text.h"
+#include "port/tree.h"
 
 #include <clang-c/Index.h>
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -1634,24 +1634,6 @@ static const char *target_of(struct arena *arena, const char *compiler)
 	return NULL;
 }
 
-static char *read_text(struct arena *arena, const char *path)
-{
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return NULL;
-	char *text = NULL;
-	if (fseek(file, 0, SEEK_END) == 0) {
-		long size = ftell(file);
-		rewind(file);
-		if (size >= 0) {
-			text = arena_alloc(arena, (size_t)size + 1);
-			text[fread(text, 1, (size_t)size, file)] = '\0';
-		}
-	}
-	fclose(file);
-	return text;
-}
-
 static void add_words(struct arena *arena, const struct compile_command *command, const struct string_list *words,
                       size_t first, unsigned depth, struct string_list *argv)
 {
@@ -1663,9 +1645,11 @@ static void add_words(struct arena *arena, const struct compile_command *command
 			continue;
 		}
 		if (word[0] == '@' && depth < 4) {
-			char *text = read_text(arena, path_join(arena, command->directory, word + 1));
+			const char *text = NULL;
 			struct string_list more = {0};
-			if (text && shell_split(arena, text, &more))
+			struct err ignored = ERR_INIT; /* clang names what it can't read */
+			if (file_read(arena, path_join(arena, command->directory, word + 1), &text, NULL, &ignored) == ST_OK &&
+			    shell_split(arena, text, &more))
 				add_words(arena, command, &more, 0, depth + 1, argv);
 			continue;
 		}

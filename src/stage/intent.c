@@ -5,6 +5,7 @@
  */
 #include "base/text.h"
 #include "port/history.h"
+#include "port/tree.h"
 #include "stage/stages.h"
 
 #include <ctype.h>
@@ -97,25 +98,6 @@ struct place {
 	unsigned count;
 };
 
-static char *file_read(struct arena *arena, const char *path, size_t *ret_size)
-{
-	enum { LARGEST_BYTES = 64 << 20 };
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return NULL;
-	char *text = NULL;
-	if (fseek(file, 0, SEEK_END) == 0) {
-		long size = ftell(file);
-		if (size >= 0 && size <= LARGEST_BYTES && fseek(file, 0, SEEK_SET) == 0) {
-			text = arena_alloc(arena, (size_t)size + 1);
-			*ret_size = fread(text, 1, (size_t)size, file);
-			text[*ret_size] = '\0';
-		}
-	}
-	fclose(file);
-	return text;
-}
-
 /* Neighbouring `//` lines are one comment, so that a phrase may run over them. */
 static void comment_add(struct arena *arena, struct place *place, struct comment comment)
 {
@@ -136,9 +118,9 @@ static void comment_add(struct arena *arena, struct place *place, struct comment
 
 static bool place_read(struct arena *arena, const char *path, struct place *place)
 {
+	struct err ignored = ERR_INIT; /* what can't be read has no comment that decides */
 	*place = (struct place){0};
-	place->text = file_read(arena, path, &place->size);
-	if (!place->text)
+	if (file_read(arena, path, &place->text, &place->size, &ignored) != ST_OK)
 		return false;
 	const char *end = place->text + place->size;
 	place->count = 1;
