@@ -14,6 +14,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Address space of a process that parses: libclang may ask for any amount. A sanitizer's shadow memory needs terabytes. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define AST_WORKER_MEMORY_BYTES 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define AST_WORKER_MEMORY_BYTES 0
+#endif
+#endif
+#ifndef AST_WORKER_MEMORY_BYTES
+#define AST_WORKER_MEMORY_BYTES (4ull << 30)
+#endif
+
 enum ast_kind {
 	AST_OTHER, /* anything without a kind of its own; its children are there */
 	AST_FUNCTION, AST_PARAM, AST_VAR, AST_FIELD, AST_RECORD, AST_TYPEDEF, AST_ENUM,

@@ -598,18 +598,6 @@ enum status compare_tokens(struct session *session, const struct variant *baseli
 #define LAYOUTS_TIMEOUT_S 30.0
 enum { LAYOUTS_BYTES_MAX = 64 << 20 };
 
-/* A sanitizer's shadow memory needs terabytes of address space. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define WORKER_MEMORY_BYTES 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define WORKER_MEMORY_BYTES 0
-#endif
-#endif
-#ifndef WORKER_MEMORY_BYTES
-#define WORKER_MEMORY_BYTES (4ull << 30)
-#endif
-
 /* The worker's answer: lines "key<tab>size<tab>align{<tab>field<tab>offset<tab>bits}", or "!" and what went wrong. */
 static const char *layouts_text(struct arena *arena, const struct side *side)
 {
@@ -772,7 +760,7 @@ static enum status unit_records(struct session *session, struct side sides[2], s
 	enum status status = ST_OK;
 	struct err front_end = ERR_INIT;
 	for (int i = 0; i < 2 && status == ST_OK; i++) {
-		status = proc_fork(layouts_main, &sides[i], WORKER_MEMORY_BYTES, &children[i], err);
+		status = proc_fork(layouts_main, &sides[i], AST_WORKER_MEMORY_BYTES, &children[i], err);
 		started[i] = status == ST_OK;
 	}
 	for (int i = 0; i < 2 && status == ST_OK; i++)

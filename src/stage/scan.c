@@ -34,18 +34,6 @@ enum {
 	ANSWER_BYTES_MAX = 256 * 1024 * 1024,
 };
 
-/* A sanitizer's shadow memory needs terabytes of address space. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define WORKER_MEMORY_BYTES 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define WORKER_MEMORY_BYTES 0
-#endif
-#endif
-#ifndef WORKER_MEMORY_BYTES
-#define WORKER_MEMORY_BYTES (4ull << 30)
-#endif
-
 struct unit_result {
 	bool answered, parsed;
 	const char *failure; /* why there is no answer, or why it could not be parsed */
@@ -253,7 +241,7 @@ static void worker_receive(struct scanning *scanning, struct worker *worker)
 static enum status worker_give(struct scanning *scanning, struct worker *worker, size_t unit, struct err *err)
 {
 	if (!worker->running) {
-		enum status status = proc_fork(worker_main, scanning, WORKER_MEMORY_BYTES, &worker->child, err);
+		enum status status = proc_fork(worker_main, scanning, AST_WORKER_MEMORY_BYTES, &worker->child, err);
 		if (status != ST_OK)
 			return status;
 		worker->running = true;
@@ -690,7 +678,7 @@ static enum status project_run(struct scanning *scanning, struct err *err)
 	if (!any || !scanning->units.count)
 		return ST_OK;
 	struct proc_child child;
-	enum status status = proc_fork(project_main, scanning, WORKER_MEMORY_BYTES, &child, err);
+	enum status status = proc_fork(project_main, scanning, AST_WORKER_MEMORY_BYTES, &child, err);
 	if (status != ST_OK)
 		return status;
 	struct err problem = ERR_INIT;
@@ -798,16 +786,22 @@ static void note_errors(struct scanning *scanning)
 		session_note(session, scanning->tree, "%u more files have errors", untold);
 }
 
-static int found_place_compare(const void *a, const void *b)
+static int place_compare(const struct finding *left, const struct finding *right)
 {
-	const struct finding *left = ((const struct found *)a)->finding, *right = ((const struct found *)b)->finding;
 	int order = strcmp(left->file, right->file);
 	if (order)
 		return order;
 	if (left->line != right->line)
 		return left->line < right->line ? -1 : 1;
-	if (left->column != right->column)
-		return left->column < right->column ? -1 : 1;
+	return left->column < right->column ? -1 : left->column > right->column;
+}
+
+static int found_place_compare(const void *a, const void *b)
+{
+	const struct finding *left = ((const struct found *)a)->finding, *right = ((const struct found *)b)->finding;
+	int order = place_compare(left, right);
+	if (order)
+		return order;
 	order = strcmp(left->pattern, right->pattern);
 	if (order)
 		return order;
@@ -1118,14 +1112,8 @@ static int finding_rank_compare(const void *a, const void *b)
 	const struct finding *left = *(struct finding *const *)a, *right = *(struct finding *const *)b;
 	if (left->severity != right->severity)
 		return left->severity > right->severity ? -1 : 1;
-	int order = strcmp(left->file, right->file);
-	if (order)
-		return order;
-	if (left->line != right->line)
-		return left->line < right->line ? -1 : 1;
-	if (left->column != right->column)
-		return left->column < right->column ? -1 : 1;
-	return strcmp(left->id, right->id);
+	int order = place_compare(left, right);
+	return order ? order : strcmp(left->id, right->id);
 }
 
 static void findings_finish(struct scanning *scanning)
