@@ -5,8 +5,8 @@
  *
  *   against the baseline   as of a trial (judge.c): faster, slower, no effect within D, inconclusive; k pairs
  *   which is fastest       the value with the least time leads. Values that it beats by their interval against it, by more
- *                          than D, are not the fastest; the others are "among the fastest". It alone is "the fastest" when
- *                          it beats all.
+ *                          than D, are not the fastest; the others are "among the fastest", with the most that their
+ *                          intervals allow between them. It alone is "the fastest" when it beats all.
  *
  * Which value leads is chosen by the data, but a false word about the fastest needs a miss in one particular set: let f be
  * truly the fastest. f is left out of the fastest only if an interval says that f is slower than some other value, that is if
@@ -313,17 +313,24 @@ static const char *fastest_text(struct arena *arena, const struct survey *survey
 	const char *of = unconfirmed_listed(arena, survey)
 	                     ? arena_printf(arena, " of those that round as %s does", survey->values.at[survey->baseline].value)
 	                     : "";
-	double least = INFINITY;
+	double least = INFINITY, behind = 0; /* of the others, and of those among the fastest: the most that they may be slower by */
 	if (!survey->top_known || survey->held_back || !survey->control.quiet || survey->candidates == 0)
 		return NULL;
 	for (size_t i = 0; i < survey->values.count; i++) {
-		if (survey->values.at[i].among_fastest)
-			list_push(arena, &among, survey->values.at[i].value);
-		if (survey->values.at[i].against_top.known)
-			least = fmin(least, survey->values.at[i].against_top.low);
+		const struct survey_value *value = &survey->values.at[i];
+		if (value->among_fastest) {
+			list_push(arena, &among, value->value);
+			behind = value->against_top.known ? fmax(behind, value->against_top.high) : behind;
+		}
+		if (value->against_top.known)
+			least = fmin(least, value->against_top.low);
 	}
+	/* Nothing says that it is slow is not yet "fast". */
+	if (among.count > 1 && !isfinite(behind))
+		return arena_printf(arena, "which is the fastest%s is open, one of: %s", of, text_join(arena, &among, ", "));
 	if (among.count > 1)
-		return arena_printf(arena, "among the fastest%s: %s", of, text_join(arena, &among, ", "));
+		return arena_printf(arena, "among the fastest%s: %s (at most %.1f %% behind %s)", of, text_join(arena, &among, ", "),
+		                    effect_percent(behind), survey->values.at[survey->top].value);
 	if (!isfinite(least))
 		return NULL; /* the others failed while they were measured */
 	return arena_printf(arena, "fastest%s: %s, every other takes at least %.1f %% longer", of,

@@ -235,9 +235,25 @@ static void a_tie_has_no_fastest(void **state)
 	struct survey_measurement m = simulated(&session->arena, &rng, 3, 200, (double[]){3, 1, 1.002, 3}, 0.004, 0.01);
 	struct survey s = survey_new(&session->arena, 3, 0);
 	judge_survey(session, &m, &s);
-	HAS(s.evidence, "among the fastest: b, c");
+	HAS(s.evidence, "among the fastest: b, c (at most ");
 	assert_null(strstr(s.evidence, "fastest: b, every"));
 	assert_true(s.values.at[1].among_fastest && s.values.at[2].among_fastest && !s.values.at[0].among_fastest);
+}
+
+/* Enough blocks for the control, too few for more: what is not shown to be slow is not called fast. */
+static void few_blocks_name_no_fastest(void **state)
+{
+	struct session *session = *state;
+	struct rng rng;
+	rng_seed(&rng, 9);
+	double times[] = {3, 1, 1.002, 2, 2.5, 4, 5, 3};
+	struct survey_measurement m = simulated(&session->arena, &rng, 7, 13, times, 0.004, 0.01);
+	struct survey s = survey_new(&session->arena, 7, 0);
+	judge_survey(session, &m, &s);
+	assert_true(s.control.quiet);
+	assert_false(isfinite(s.values.at[2].against_top.high));
+	HAS(s.evidence, "which is the fastest is open, one of: ");
+	assert_null(strstr(s.evidence, "among the fastest"));
 }
 
 static void nothing_is_judged_without_its_control(void **state)
@@ -651,6 +667,7 @@ int main(void)
 		TEST(the_top_is_of_those_that_may_lead),
 		TEST(verdicts_and_the_fastest),
 		TEST(a_tie_has_no_fastest),
+		TEST(few_blocks_name_no_fastest),
 		TEST(nothing_is_judged_without_its_control),
 		TEST(what_was_not_measured_keeps_its_verdict),
 		TEST(rounding_needs_a_confirmation),
