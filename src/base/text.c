@@ -19,6 +19,22 @@ bool text_equal(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
+bool text_is_one_of(const char *text, const char *const *list)
+{
+	for (; *list; list++)
+		if (strcmp(text, *list) == 0)
+			return true;
+	return false;
+}
+
+bool text_starts_with_one_of(const char *text, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (text_starts(text, *prefixes))
+			return true;
+	return false;
+}
+
 char *path_join(struct arena *arena, const char *dir, const char *name)
 {
 	if (name[0] == '/' || !dir || !dir[0])

@@ -10,6 +10,9 @@
 bool text_starts(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
 bool text_equal(const char *a, const char *b); /* NULL equals only NULL */
+/* Lists end with NULL. */
+bool text_is_one_of(const char *text, const char *const *list);
+bool text_starts_with_one_of(const char *text, const char *const *prefixes);
 
 /* "dir/name", or `name` alone when it is absolute or `dir` is NULL or empty. */
 char *path_join(struct arena *arena, const char *dir, const char *name);

@@ -7,7 +7,7 @@
 #include "port/ast.h"
 
 #include "base/text.h"
-#include "port/tree.h"
+#include "port/flags.h"
 
 #include <clang-c/Index.h>
 #include <ctype.h>
@@ -1580,44 +1580,21 @@ static void place_expansions(struct unit *unit)
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
-static bool is_one_of(const char *word, const char *const *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(word, list[i]) == 0)
-			return true;
-	return false;
-}
-
-static bool starts_with_one_of(const char *word, const char *const *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (text_starts(word, list[i]))
-			return true;
-	return false;
-}
-
-#define IS_ONE_OF(word, list) is_one_of((word), (list), sizeof(list) / sizeof *(list))
-#define STARTS_WITH_ONE_OF(word, list) starts_with_one_of((word), (list), sizeof(list) / sizeof *(list))
-
 /* How many words, from this one on, say nothing about the source or are known to gcc only. */
 static size_t words_dropped(const char *word)
 {
-	static const char *const with_value[] = {"-o", "-MF", "-MT", "-MQ", "--param", "-aux-info", "-dumpbase", "-dumpdir",
-	                                         "-dumpbase-ext"};
-	static const char *const alone[] = {"-c", "-S", "-E", "-MD", "-MMD", "-MP", "-MG", "-M", "-MM", "-pipe", "--",
-	                                    "-pedantic-errors", "-save-temps", "-fopenmp", "-fopenmp-simd", "-fopenacc",
-	                                    "-fconserve-stack", "-fno-conserve-stack", "-fsyntax-only", "-rdynamic", "-s"};
+	static const char *const alone[] = {"-pipe", "-pedantic-errors", "-fopenmp", "-fopenmp-simd", "-fopenacc",
+	                                    "-fconserve-stack", "-fno-conserve-stack", "-rdynamic", "-s", NULL};
 	static const char *const prefixes[] = {
-	    "-o", "-MF", "-MT", "-MQ", "-Wp,-M", "-Wa,", "-Wl,", "-Werror", "--param=", "-fopenmp=", "-save-temps=",
-	    "-fplugin", "-fdump-", "-fopt-info", "-flto", "-fno-lto", "-ffat-lto", "-fno-fat-lto", "-fuse-ld=", "-fprofile-",
+	    "-Wa,", "-Wl,", "-Werror", "--param=", "-fopenmp=", "-fno-lto", "-ffat-lto", "-fno-fat-lto", "-fuse-ld=",
 	    "-fno-ipa-", "-fipa-", "-fno-tree-", "-ftree-", "-fgcse", "-fno-gcse", "-fno-allow-store-data-races",
 	    "-fallow-store-data-races", "-fno-var-tracking", "-fvar-tracking", "-fno-reorder-", "-freorder-", "-fno-partial-",
 	    "-mpreferred-stack-boundary=", "-mindirect-branch", "-mfunction-return=", "-mrecord-mcount", "-fno-semantic-inter",
 	    "-mno-fp-ret-in-387", "-mskip-rax-setup", "-fstack-check", "-fno-sched", "-fsched", "-femit-", "-fmin-function-align",
-	    "-fanalyzer", "-specs="};
-	if (IS_ONE_OF(word, with_value))
+	    "-fanalyzer", NULL};
+	if (strcmp(word, "--param") == 0)
 		return 2;
-	return IS_ONE_OF(word, alone) || STARTS_WITH_ONE_OF(word, prefixes);
+	return text_is_one_of(word, alone) || text_starts_with_one_of(word, prefixes);
 }
 
 /* "aarch64-linux-gnu" of "aarch64-linux-gnu-gcc-12"; NULL: the host's compiler. */
@@ -1634,28 +1611,19 @@ static const char *target_of(struct arena *arena, const char *compiler)
 	return NULL;
 }
 
-static void add_words(struct arena *arena, const struct compile_command *command, const struct string_list *words,
-                      size_t first, unsigned depth, struct string_list *argv)
+static void add_words(struct arena *arena, const struct compile_command *command, struct string_list *argv)
 {
-	for (size_t i = first; i < words->count; i++) {
-		const char *word = words->at[i];
+	struct string_list given = flags_given(arena, command), words = flags_kept(arena, &given);
+	for (size_t i = 0; i < words.count; i++) {
+		const char *word = words.at[i];
 		size_t dropped = words_dropped(word);
 		if (dropped) {
 			i += dropped - 1;
 			continue;
 		}
-		if (word[0] == '@' && depth < 4) {
-			const char *text = NULL;
-			struct string_list more = {0};
-			struct err ignored = ERR_INIT; /* clang names what it can't read */
-			if (file_read(arena, path_join(arena, command->directory, word + 1), &text, NULL, &ignored) == ST_OK &&
-			    shell_split(arena, text, &more))
-				add_words(arena, command, &more, 0, depth + 1, argv);
-			continue;
-		}
 		bool is_source = word[0] != '-' &&
 		                 strcmp(path_clean(arena, path_join(arena, command->directory, word)), command->file) == 0;
-		bool after_flag = i > 0 && (strcmp(words->at[i - 1], "-include") == 0 || strcmp(words->at[i - 1], "-imacros") == 0);
+		bool after_flag = i > 0 && (strcmp(words.at[i - 1], "-include") == 0 || strcmp(words.at[i - 1], "-imacros") == 0);
 		if (!is_source || after_flag)
 			list_push(arena, argv, word);
 	}
@@ -1673,7 +1641,7 @@ static struct string_list clang_argv(struct arena *arena, const struct compile_c
 	const char *target = target_of(arena, command->argv.count ? command->argv.at[0] : "cc");
 	if (target)
 		list_push(arena, &argv, arena_printf(arena, "--target=%s", target));
-	add_words(arena, command, &command->argv, 1, 0, &argv);
+	add_words(arena, command, &argv);
 	list_push(arena, &argv, "-fsyntax-only");
 	list_push(arena, &argv, "-fno-openmp");
 	list_push(arena, &argv, "-ferror-limit=0");

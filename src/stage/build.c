@@ -41,7 +41,7 @@ enum { COMPILE_TIMEOUT_S = 120, DATABASE_UNITS_MAX = 50, ABANDONED_AGE_S = 60 };
 #define SNAPSHOT_NAME "t0000000000000000"
 
 /* Options of the form -Ipath or -I path. */
-static const char *const path_flags[] = {"-iquote", "-isystem", "-idirafter", "-include", "-imacros", "-I", "-L", "-B"};
+static const char *const path_flags[] = {"-iquote", "-isystem", "-idirafter", "-include", "-imacros", "-I", "-L"};
 
 /* ---- paths into the copy --------------------------------------------------------------------------------------- */
 
@@ -317,17 +317,6 @@ static void unit_plain(struct builder *builder, const char *name, const char *fi
 	list_push(builder->arena, &builder->variant->units, unit);
 }
 
-/* Words of a response file, @file. One that can't be read stays: the compiler says why. */
-static void response_expand(struct arena *arena, const struct compile_command *command, const char *word,
-                            struct string_list *words)
-{
-	const char *text = NULL;
-	struct err ignored = ERR_INIT;
-	const char *path = path_join(arena, command->directory, word + 1);
-	if (word[0] != '@' || file_read(arena, path, &text, NULL, &ignored) != ST_OK || !shell_split(arena, text, words))
-		list_push(arena, words, word);
-}
-
 /* What the database says about a file, with our compiler and configuration. */
 static struct unit unit_of_command(struct builder *builder, const struct compile_command *command, const char *name)
 {
@@ -336,9 +325,7 @@ static struct unit unit_of_command(struct builder *builder, const struct compile
 	const char *directory = map_text(arena, &builder->mapping, command->directory);
 	unit.directory = path_is_folder(directory) ? directory : builder->variant->tree;
 	words_push(arena, &unit.argv, &builder->cc);
-	struct string_list given = {0}, kept = {0};
-	for (size_t i = 1; i < command->argv.count; i++)
-		response_expand(arena, command, command->argv.at[i], &given);
+	struct string_list given = flags_given(arena, command), kept = {0};
 	for (size_t i = 0; i < given.count; i++) {
 		const char *word = given.at[i];
 		if (word[0] != '-' && strcmp(path_clean(arena, path_join(arena, command->directory, word)), command->file) == 0)
@@ -346,7 +333,7 @@ static struct unit unit_of_command(struct builder *builder, const struct compile
 		/* Warnings change no code, and other compilers refuse to know them. */
 		if (text_starts(word, "-W") && !text_starts(word, "-Wa,") && !text_starts(word, "-Wp,"))
 			continue;
-		if (strcmp(word, "--") == 0 || (builder->config_has_level && is_level(word)))
+		if (builder->config_has_level && is_level(word))
 			continue;
 		list_push(arena, &kept, word);
 	}
@@ -658,8 +645,9 @@ static void config_flags(struct builder *builder, const struct hypothesis *hypot
 		variant->failure = arena_printf(arena, "the flags can't be read, a quote is left open: %s", hypothesis->text);
 	for (size_t i = 0; i < tried.count; i++)
 		if (flag_strip(tried.at + i, tried.count - i))
-			variant->failure = arena_printf(arena, "the flag %s can't be tried: each object must hold machine code and "
-			                                       "nothing else may be written", tried.at[i]);
+			variant->failure = arena_printf(arena, "the flag %s can't be tried: each object must hold machine code, "
+			                                       "nothing else may be written and no other program be run",
+			                                tried.at[i]);
 	flags_push(builder, &builder->config, &words, NULL);
 	flags_push(builder, &builder->config, &tried, NULL);
 	for (size_t i = 0; i < builder->config.count; i++)
@@ -930,7 +918,7 @@ enum status build_compile(struct session *session, struct variant *variant, cons
 static bool is_link_flag(const char *word)
 {
 	return text_starts(word, "-m") || text_starts(word, "-f") || text_starts(word, "-O") || text_starts(word, "-L") ||
-	       text_starts(word, "-B") || text_starts(word, "-Wl,") || strcmp(word, "-pthread") == 0 ||
+	       text_starts(word, "-Wl,") || strcmp(word, "-pthread") == 0 ||
 	       strcmp(word, "-static") == 0 || strcmp(word, "-pie") == 0 || strcmp(word, "-no-pie") == 0 ||
 	       text_starts(word, "--sysroot") || text_starts(word, "--target");
 }

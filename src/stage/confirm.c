@@ -191,8 +191,10 @@ static struct proc_request request_of(struct confirming *confirming, const struc
 	struct arena *arena = &confirming->scratch;
 	struct proc_request request = {.directory = asking->command->directory, .timeout_s = COMPILE_S, .cpu = -1,
 	                               .interrupted = confirming->session->interrupted};
-	request.argv = flags_kept(arena, &asking->command->argv);
-	request.argv.at[0] = asking->cc;
+	struct string_list given = flags_given(arena, asking->command), kept = flags_kept(arena, &given);
+	list_push(arena, &request.argv, asking->cc);
+	for (size_t i = 0; i < kept.count; i++)
+		list_push(arena, &request.argv, kept.at[i]);
 	const char *object = arena_printf(arena, "%.*so", (int)strlen(asking->record) - 1, asking->record);
 	const char *const ours[] = {"-w", "-fno-lto", "-c", "-o", object};
 	for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
