@@ -249,14 +249,3 @@ bool remark_is_at(const struct remark *remark, const char *file, unsigned first_
 {
 	return remark->file && remark->line >= first_line && remark->line <= last_line && is_same_file(remark->file, file);
 }
-
-const struct remark *remarks_find(const struct remark_list *remarks, enum remark_cause cause, const char *file,
-                                  unsigned first_line, unsigned last_line)
-{
-	for (size_t i = 0; i < remarks->count; i++) {
-		const struct remark *remark = &remarks->at[i];
-		if (remark_cause(remark) == cause && remark_is_at(remark, file, first_line, last_line))
-			return remark;
-	}
-	return NULL;
-}

@@ -44,11 +44,6 @@ MUST_CHECK enum status remarks_read(struct arena *arena, const char *path, struc
 void remarks_parse_gcc(struct arena *arena, const char *text, struct remark_list *ret_remarks);
 
 enum remark_cause remark_cause(const struct remark *remark);
-/* The first remark with this cause on one of the lines of a file, or NULL. A path matches when one of the two ends in the
- * other at a '/': compilers are given relative paths. */
-const struct remark *remarks_find(const struct remark_list *remarks, enum remark_cause cause, const char *file,
-                                  unsigned first_line, unsigned last_line);
-
 /* The vectoriser of either compiler took the loop that begins on this line. */
 bool remark_is_vectorised(const struct remark *remark);
 /* A later pass moved the very load (or the accesses) out of the loop that `missed` is about. */

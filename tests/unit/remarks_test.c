@@ -65,6 +65,15 @@ static void record(const char *source)
 	assert_true(remarks.count > 0);
 }
 
+/* The first with this cause on one of the lines, or NULL. */
+static const struct remark *found(enum remark_cause cause, const char *file, unsigned first_line, unsigned last_line)
+{
+	for (size_t i = 0; i < remarks.count; i++)
+		if (remark_cause(&remarks.at[i]) == cause && remark_is_at(&remarks.at[i], file, first_line, last_line))
+			return &remarks.at[i];
+	return NULL;
+}
+
 static void clang_says_what_holds_it_up(void **state)
 {
 	(void)state;
@@ -82,7 +91,7 @@ static void clang_says_what_holds_it_up(void **state)
 	       "\t\tsum += a[i];\n"
 	       "\treturn sum;\n"
 	       "}\n");
-	const struct remark *alias = remarks_find(&remarks, CAUSE_ALIAS, path_join(&arena, folder, "a.c"), 3, 6);
+	const struct remark *alias = found(CAUSE_ALIAS, path_join(&arena, folder, "a.c"), 3, 6);
 	assert_non_null(alias);
 	assert_string_equal(alias->function, "sum_up");
 	assert_string_equal(alias->file, "a.c");
@@ -90,14 +99,14 @@ static void clang_says_what_holds_it_up(void **state)
 	assert_true(alias->column > 0);
 	assert_int_equal(alias->kind, REMARK_MISSED);
 	assert_true(strlen(alias->text) > 10);
-	const struct remark *order = remarks_find(&remarks, CAUSE_ORDER, "a.c", 11, 12);
+	const struct remark *order = found(CAUSE_ORDER, "a.c", 11, 12);
 	assert_non_null(order);
 	assert_string_equal(order->function, "total");
 	assert_string_equal(order->pass, "loop-vectorize");
 	assert_int_equal(order->kind, REMARK_ANALYSIS);
-	assert_null(remarks_find(&remarks, CAUSE_ALIAS, "a.c", 8, 14));
-	assert_null(remarks_find(&remarks, CAUSE_ORDER, "a.c", 1, 7));
-	assert_null(remarks_find(&remarks, CAUSE_ORDER, "ba.c", 1, 100));
+	assert_null(found(CAUSE_ALIAS, "a.c", 8, 14));
+	assert_null(found(CAUSE_ORDER, "a.c", 1, 7));
+	assert_null(found(CAUSE_ORDER, "ba.c", 1, 100));
 }
 
 static void nothing_holds_the_local_sum_up(void **state)
@@ -112,8 +121,8 @@ static void nothing_holds_the_local_sum_up(void **state)
 	       "\t}\n"
 	       "\t*sum = local;\n"
 	       "}\n");
-	assert_null(remarks_find(&remarks, CAUSE_ALIAS, "a.c", 1, 9));
-	assert_null(remarks_find(&remarks, CAUSE_ORDER, "a.c", 1, 9));
+	assert_null(found(CAUSE_ALIAS, "a.c", 1, 9));
+	assert_null(found(CAUSE_ORDER, "a.c", 1, 9));
 	bool passed = false;
 	for (size_t i = 0; i < remarks.count; i++)
 		passed |= remarks.at[i].kind == REMARK_PASSED && text_equal(remarks.at[i].pass, "loop-vectorize");
