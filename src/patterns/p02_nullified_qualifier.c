@@ -113,6 +113,14 @@ static bool is_nothing(struct arena *arena, const char *body, const char *parame
 	return false;
 }
 
+static enum touch touch_of(const struct ast_expansion *expansion)
+{
+	const struct ast_node *node = expansion->enclosing;
+	if (!node)
+		return TOUCH_NOTHING;
+	return node->kind != AST_FUNCTION ? TOUCH_LAYOUT : node->is_definition ? TOUCH_CODE : TOUCH_PROTOTYPE;
+}
+
 /* What the expansions touch: "f(), g(), struct x" and the strongest kind of touch. */
 static const char *touched(const struct ast_unit *unit, size_t macro, struct arena *arena, enum touch *ret_touch)
 {
@@ -125,7 +133,7 @@ static const char *touched(const struct ast_unit *unit, size_t macro, struct are
 		if (expansion->macro != macro || !node)
 			continue;
 		bool function = node->kind == AST_FUNCTION;
-		enum touch touch = !function ? TOUCH_LAYOUT : node->is_definition ? TOUCH_CODE : TOUCH_PROTOTYPE;
+		enum touch touch = touch_of(expansion);
 		if (touch > *ret_touch)
 			*ret_touch = touch;
 		const char *name = node->name ? node->name : "an unnamed declaration";
@@ -298,11 +306,7 @@ static void flag_look(const struct ast_unit *unit, const struct qualifier *quali
 		const struct ast_expansion *expansion = &unit->expansions.at[i];
 		if (expansion->macro != SIZE_MAX || !text_equal(expansion->name, qualifier->name))
 			continue;
-		const struct ast_node *node = expansion->enclosing;
-		enum touch own = !node                         ? TOUCH_NOTHING
-		                 : node->kind != AST_FUNCTION ? TOUCH_LAYOUT
-		                 : node->is_definition        ? TOUCH_CODE
-		                                              : TOUCH_PROTOTYPE;
+		enum touch own = touch_of(expansion);
 		if (!first || own > touch)
 			first = &expansion->range;
 		touch = own > touch ? own : touch;
@@ -371,6 +375,8 @@ static void detect_project(const struct project_view *view, struct pattern_sink 
 	for (size_t i = 0; i < flags.count; i++) {
 		const struct flag *flag = &flags.at[i];
 		const struct qualifier *qualifier = qualifier_find(flag->place->symbol);
+		if (qualifier->hint && flag->expansions == 0)
+			continue;
 		struct finding *finding = finding_new_at(
 		    sink, &pattern_p02, flag->place->file, flag->place->line, flag->place->column, qualifier->name,
 		    severity_of(qualifier, flag->expansions, (enum touch)flag->touch),
@@ -396,8 +402,8 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 			continue;
 		const char *definition = ast_text(unit, &macro->range);
 		const char *parameter = macro->function_like && definition ? first_parameter(arena, definition) : "";
-		if (!is_nothing(arena, macro->body, parameter))
-			continue;
+		if (!is_nothing(arena, macro->body, parameter) || (qualifier->hint && macro->expansions == 0))
+			continue; /* a hint that nothing is written with is nobody's claim */
 		const char *body = qualifier->c90 && is_c90(command) ? qualifier->c90 : qualifier->body;
 		if (body && (macro->function_like != (strstr(body, "$1") != NULL) || (macro->function_like && !*parameter)))
 			continue; /* another macro of that name */

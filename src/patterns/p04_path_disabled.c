@@ -100,10 +100,7 @@ static bool is_protected(const char *name)
 {
 	static const char *const words[] = {"ct", "verify", "cleanse", "memzero", "zeroize", "bzero", "wipe", "burn", "secure",
 	                                    "constant", "consttime", NULL};
-	for (size_t i = 0; name && words[i]; i++)
-		if (name_has_word(name, words[i]))
-			return true;
-	return name && (strcasestr(name, "cleanse") || strcasestr(name, "memzero"));
+	return name_has_any_word(name, words) || (name && (strcasestr(name, "cleanse") || strcasestr(name, "memzero")));
 }
 
 static bool has_part(const char *path, const char *const *parts)
@@ -549,13 +546,12 @@ static void switches_report(const struct project_view *view, struct pattern_sink
 /* Builds whose purpose is not speed, or whose rules are not ours. */
 static bool is_special(const struct compile_command *command)
 {
-	static const char *const starts[] = {"-fsanitize=", "--coverage", "-fprofile-arcs", "-fprofile-instr", "-D__KERNEL__",
-	                                     "-ffreestanding", "-mcmodel=kernel", "-mno-red-zone", "-fsyntax-only"};
+	static const char *const starts[] = {"-fsanitize=", "--coverage", "-fprofile-arcs", "-fprofile-instr", "-ffreestanding",
+	                                     "-fsyntax-only", NULL};
 	for (size_t i = 0; i < command->argv.count; i++)
-		for (size_t k = 0; k < sizeof starts / sizeof *starts; k++)
-			if (text_starts(command->argv.at[i], starts[k]))
-				return true;
-	return false;
+		if (text_starts_with_one_of(command->argv.at[i], starts))
+			return true;
+	return command_is_kernel(command);
 }
 
 struct slow_flag {

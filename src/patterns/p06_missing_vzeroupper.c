@@ -10,6 +10,7 @@
 #include "patterns/query.h"
 
 #include "base/text.h"
+#include "port/flags.h"
 #include "port/object.h"
 #include "port/proc.h"
 
@@ -51,45 +52,21 @@ const struct pattern pattern_p06 = {
 
 /* ---- compiling ---------------------------------------------------------------------------------------------------- */
 
-static bool is_kernel(const struct compile_command *command)
-{
-	static const char *const words[] = {"-D__KERNEL__", "-D_KERNEL", "-mcmodel=kernel", "-mno-red-zone"};
-	for (size_t i = 0; i < command->argv.count; i++)
-		for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-			if (text_starts(command->argv.at[i], words[k]))
-				return true;
-	return false;
-}
-
-/* The command's own words without what names outputs, and without what would load code into the compiler. */
+/* The command's own words but for those that write elsewhere or run code of the project (port/flags.h), and without the
+ * file's name: another one may be compiled like it. */
 static bool argv_take(struct arena *arena, const struct compile_command *command, const char *tree, struct string_list *argv)
 {
-	static const char *const alone[] = {"-c", "-S", "-E", "-MD", "-MMD", "-MP", "-MG", "-M", "-MM", "-pipe", "--", "-Werror"};
-	static const char *const with_value[] = {"-o", "-MF", "-MT", "-MQ", "-wrapper", "-Xclang", "-B", "-T"};
-	static const char *const prefixes[] = {"-o", "-MF", "-MT", "-MQ", "-Wp,-M", "-fplugin", "-specs=", "-flto", "-save-temps",
-	                                       "-fdump", "-fprofile-", "--coverage", "-load", "-fsanitize", "-B"};
 	if (!command->argv.count)
 		return false;
 	const char *compiler = command->argv.at[0];
 	if (strchr(compiler, '/') && path_under(path_clean(arena, path_join(arena, command->directory, compiler)), tree))
 		return false; /* a program of the project's own */
+	struct string_list given = flags_given(arena, command), kept = flags_kept(arena, &given);
 	list_push(arena, argv, compiler);
-	for (size_t i = 1; i < command->argv.count; i++) {
-		const char *word = command->argv.at[i];
-		bool skip = false;
-		for (size_t k = 0; k < sizeof with_value / sizeof *with_value; k++)
-			if (strcmp(word, with_value[k]) == 0) {
-				skip = true;
-				i++;
-				break;
-			}
-		for (size_t k = 0; !skip && k < sizeof alone / sizeof *alone; k++)
-			skip = strcmp(word, alone[k]) == 0;
-		for (size_t k = 0; !skip && k < sizeof prefixes / sizeof *prefixes; k++)
-			skip = text_starts(word, prefixes[k]);
-		if (!skip && word[0] != '-' && strcmp(path_clean(arena, path_join(arena, command->directory, word)), command->file) == 0)
-			skip = true;
-		if (!skip)
+	for (size_t i = 0; i < kept.count; i++) {
+		const char *word = kept.at[i];
+		bool own = word[0] != '-' && strcmp(path_clean(arena, path_join(arena, command->directory, word)), command->file) == 0;
+		if (!own && !text_starts(word, "-fsanitize"))
 			list_push(arena, argv, word);
 	}
 	return true;
@@ -516,7 +493,7 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 {
 	struct wide wide = {.unit = unit};
 	bool intrinsics = command_flag(command, "-mno-vzeroupper", "-mvzeroupper", false);
-	if (is_kernel(command) || command->guessed || (!intrinsics && !names_wide(unit)))
+	if (command_is_kernel(command) || command->guessed || (!intrinsics && !names_wide(unit)))
 		return;
 	for (size_t i = 0; i < unit->top.count && !wide.found && !intrinsics; i++)
 		if (unit->top.at[i]->kind == AST_FUNCTION && unit->top.at[i]->is_definition)
@@ -707,7 +684,7 @@ static void detect_project(const struct project_view *view, struct pattern_sink 
 			}
 		}
 		const struct compile_command *command = own ? own : nearest;
-		if (command && (own || most) && !is_kernel(command))
+		if (command && (own || most) && !command_is_kernel(command))
 			assembly_look(view, sink, file, command, own != NULL);
 	}
 }

@@ -76,14 +76,6 @@ static struct ast_node *child_of(const struct ast_node *node, size_t index)
 	return node && index < node->children.count ? node->children.at[index] : NULL;
 }
 
-static bool has_any_word(const char *name, const char *const *words)
-{
-	for (; name && *words; words++)
-		if (name_has_word(name, *words))
-			return true;
-	return false;
-}
-
 /* ---- records -------------------------------------------------------------------------------------------------- */
 
 static struct ast_node *record_of(const struct ast_unit *unit, const char *canonical)
@@ -145,7 +137,7 @@ static bool is_fixed(const struct ast_unit *unit, const struct ast_node *record)
 	const char *text = declaration_of(unit, record, &size);
 	return !text || !record->range.in_tree || !text_equal(record->range.file, unit->main_file) ||
 	       text_ends(record->range.file, ".h") || record->range.edge_in_macro || text_has(text, size, "packed") ||
-	       has_any_word(record->name, outside);
+	       name_has_any_word(record->name, outside);
 }
 
 static bool is_allocated(const struct sharing *sharing, const char *canonical)
@@ -187,14 +179,6 @@ static void put_assertion(struct sharing *sharing, struct finding *finding, cons
 
 /* ---- which code writes it ----------------------------------------------------------------------------------------- */
 
-static bool in_loop(const struct ast_node *node)
-{
-	for (; node; node = node->parent)
-		if (node_is_loop(node))
-			return true;
-	return false;
-}
-
 /* Whether a loop around the node counts the index up itself: an initialisation or a sum over all, not one thread's. */
 static bool index_is_counted(struct ast_node *index, const struct ast_node *node)
 {
@@ -213,7 +197,7 @@ static bool is_thread_index(const struct sharing *sharing, struct ast_node *inde
 	if (!index || !index->range.file)
 		return false;
 	const char *text = ast_text(sharing->unit, &index->range);
-	return text && strlen(text) < 120 && has_any_word(text, threads) && !has_any_word(text, counts);
+	return text && strlen(text) < 120 && name_has_any_word(text, threads) && !name_has_any_word(text, counts);
 }
 
 /* The subscript of an lvalue that chooses an element: a[i], a[i].x, a[i].y.z; NULL: none. */
@@ -263,8 +247,8 @@ static void array_look(struct sharing *sharing, struct ast_node *site, struct as
 		return;
 	struct ast_node *index = ast_strip_casts(child_of(subscript, 1)), *base = ast_strip_casts(child_of(subscript, 0));
 	const struct ast_type *type = subscript->type;
-	if (!base || index_is_counted(index, site) || type->size <= 0 || (plain && !in_loop(site)) ||
-	    (sharing->function_loops && !in_loop(site)))
+	if (!base || index_is_counted(index, site) || type->size <= 0 || (plain && !node_in_loop(site)) ||
+	    (sharing->function_loops && !node_in_loop(site)))
 		return;
 	struct access access = access_of(subscript);
 	if (access_is_private(&access) || type->kind == TYPE_POINTER)
@@ -551,7 +535,7 @@ static void pad_look(struct sharing *sharing, struct ast_node *record, struct as
 {
 	static const char *const names[] = {"pad", "padding", NULL};
 	const struct ast_type *type = field->type;
-	if (!field->name || !has_any_word(field->name, names) || !type || type->kind != TYPE_ARRAY || !type->pointee ||
+	if (!field->name || !name_has_any_word(field->name, names) || !type || type->kind != TYPE_ARRAY || !type->pointee ||
 	    type->pointee->size != 1 || type->size < 8 || type->size >= LINE_BYTES)
 		return;
 	const struct ast_layout *layout = layout_of(sharing->unit, record);

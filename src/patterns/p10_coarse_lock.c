@@ -66,14 +66,6 @@ static struct ast_node *child_of(const struct ast_node *node, size_t index)
 	return node && index < node->children.count ? node->children.at[index] : NULL;
 }
 
-static bool has_any_word(const char *name, const char *const *words)
-{
-	for (; *words; words++)
-		if (name_has_word(name, *words))
-			return true;
-	return false;
-}
-
 struct computed {
 	unsigned depth;
 	bool found;
@@ -87,9 +79,9 @@ static bool computed_visit(struct ast_node *node, void *context)
 	struct computed *computed = context;
 	if (node->kind == AST_BINARY && (node->op == OP_AND || node->op == OP_REM))
 		computed->found = true;
-	else if (node->kind == AST_CALL && call_name(node) && has_any_word(call_name(node), words))
+	else if (node->kind == AST_CALL && call_name(node) && name_has_any_word(call_name(node), words))
 		computed->found = true;
-	else if (node->kind == AST_REF && node->name && has_any_word(node->name, words))
+	else if (node->kind == AST_REF && node->name && name_has_any_word(node->name, words))
 		computed->found = true;
 	else if (node->kind == AST_REF && node->decl && node->decl->kind == AST_VAR && node->decl->init)
 		computed->found = is_computed(node->decl->init, computed->depth + 1);
@@ -162,7 +154,7 @@ static void function_take(struct locking *locking)
 {
 	struct arena *arena = locking->sink->arena;
 	const char *name = locking->function->name ? locking->function->name : "";
-	if (has_any_word(name, control_words))
+	if (name_has_any_word(name, control_words))
 		return;
 	for (size_t i = 0; i < locking->taken.count; i++) {
 		struct ast_node *target = call_locks(locking->taken.at[i]);
@@ -189,7 +181,7 @@ static void function_take(struct locking *locking)
 			continue;
 		lock->table = table;
 		lock->table_users++;
-		lock->hot = lock->hot || has_any_word(name, hot_words);
+		lock->hot = lock->hot || name_has_any_word(name, hot_words);
 		lock->users = lock->users ? arena_printf(arena, "%s, %s()", lock->users, name) : arena_printf(arena, "%s()", name);
 	}
 }
@@ -285,8 +277,8 @@ static void guard_look(struct locking *locking, struct ast_node *call)
 		return; /* a row of one */
 	/* Records that have a lock each may also be a ring of jobs: the words must say that a key chooses. */
 	static const char *const keys[] = {"hash", "bucket", "buckets", "slot", "slots", "shard", "shards", "stripe", "stripes", "key", NULL};
-	if (!type_is_lock(subscript->type) && !has_any_word(array->name, keys) &&
-	    !has_any_word(node_text(locking->unit, child_of(subscript, 1), locking->sink->arena), keys))
+	if (!type_is_lock(subscript->type) && !name_has_any_word(array->name, keys) &&
+	    !name_has_any_word(node_text(locking->unit, child_of(subscript, 1), locking->sink->arena), keys))
 		return;
 	for (size_t i = 0; i < locking->guarded.count; i++)
 		if (locking->guarded.at[i] == array)

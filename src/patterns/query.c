@@ -90,9 +90,31 @@ bool command_vectorises(const struct compile_command *command)
 	return text_equal(level, "3") || text_equal(level, "fast") || (clang && (text_equal(level, "2") || text_equal(level, "s")));
 }
 
-/* The level of x86-64 (1 to 4) that a processor's name after -march= stands for; 0: another architecture's or unknown. */
+/* Whether the last word on a macro defines it: -DX, -DX=1, -D X; -UX takes it back. */
+static bool command_defines(const struct compile_command *command, const char *macro)
+{
+	bool defined = false;
+	for (size_t i = 1; i < command->argv.count; i++) {
+		const char *word = command->argv.at[i];
+		if (!text_starts(word, "-D") && !text_starts(word, "-U"))
+			continue;
+		const char *name = word[2] || i + 1 == command->argv.count ? word + 2 : command->argv.at[i + 1];
+		if (strlen(macro) == strcspn(name, "=") && text_starts(name, macro))
+			defined = word[1] == 'D';
+	}
+	return defined;
+}
+
+bool command_is_kernel(const struct compile_command *command)
+{
+	return command_defines(command, "__KERNEL__") || command_defines(command, "_KERNEL") ||
+	       command_flag(command, "-mcmodel=kernel", NULL, false) || command_flag(command, "-mno-red-zone", "-mred-zone", false);
+}
+
+/* The level of x86-64 (1 to 4) that a processor's name after -march= stands for; 0: another architecture's. */
 static int processor_level(const char *name)
 {
+	static const char *const others[] = {"arm", "rv", "mips", "power", "loongarch", "z1", NULL};
 	static const struct {
 		int level;
 		const char *names[20];
@@ -105,31 +127,35 @@ static int processor_level(const char *name)
 	    {3, {"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "alderlake", "raptorlake", "bdver4", "znver1",
 	         "znver2", "znver3", NULL}},
 	};
+	if (text_starts_with_one_of(name, others))
+		return 0;
 	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-		for (size_t k = 0; levels[i].names[k]; k++)
-			if (text_equal(levels[i].names[k], name))
-				return levels[i].level;
+		if (text_is_one_of(name, levels[i].names))
+			return levels[i].level;
 	return 4; /* native, and what is newer than this list */
 }
 
 bool command_has_isa(const struct compile_command *command, enum isa isa)
 {
-	static const char *const popcnt[] = {"-mpopcnt", "-msse4.2", "-msse4", "-mabm", NULL};
-	const char *own = isa == ISA_POPCNT ? "popcnt" : "avx2";
-	int level = isa == ISA_POPCNT ? 2 : 3;
+	static const struct {
+		int level;            /* of x86-64, that has it */
+		const char *on[6];    /* beginnings */
+		const char *off[3];
+	} extensions[] = {
+	    [ISA_POPCNT] = {2, {"-mpopcnt", "-mabm", "-msse4.2", "-msse4", "-mavx", NULL}, {"-mno-popcnt", NULL}},
+	    [ISA_LZCNT] = {3, {"-mlzcnt", "-mabm", NULL}, {"-mno-lzcnt", "-mno-abm", NULL}},
+	    [ISA_SSE4_2] = {2, {"-msse4.2", "-msse4", "-mavx", NULL}, {"-mno-sse4", "-mno-sse4.2", NULL}},
+	    [ISA_AVX2] = {3, {"-mavx2", "-mavx512", NULL}, {"-mno-avx2", "-mno-avx", NULL}},
+	};
 	bool has = false;
 	for (size_t i = 0; i < command->argv.count; i++) {
 		const char *word = command->argv.at[i];
 		if (text_starts(word, "-march="))
-			has = processor_level(word + 7) >= level;
-		else if (text_starts(word, "-mno-") && text_equal(word + 5, own))
+			has = processor_level(word + 7) >= extensions[isa].level;
+		else if (text_is_one_of(word, extensions[isa].off))
 			has = false;
-		else if (text_starts(word, "-mavx2") || text_starts(word, "-mavx512"))
+		else if (!text_equal(word, "-msse4.1") && text_starts_with_one_of(word, extensions[isa].on))
 			has = true;
-		else if (isa == ISA_POPCNT && text_starts(word, "-mavx"))
-			has = true;
-		for (size_t k = 0; isa == ISA_POPCNT && popcnt[k]; k++)
-			has |= text_equal(word, popcnt[k]);
 	}
 	return has;
 }
@@ -669,6 +695,14 @@ bool name_has_word(const char *name, const char *word)
 	return false;
 }
 
+bool name_has_any_word(const char *name, const char *const *words)
+{
+	for (; name && *words; words++)
+		if (name_has_word(name, *words))
+			return true;
+	return false;
+}
+
 bool name_has_extension(const char *name)
 {
 	static const char *const words[] = {"avx", "sse2", "sse3", "sse4", "ssse3", "neon", "aesni", "pclmul", "shani", "bmi2",
@@ -803,6 +837,14 @@ bool record_is_own(const struct ast_unit *unit, const struct ast_node *record)
 bool node_is_loop(const struct ast_node *node)
 {
 	return ast_is_loop(node) && !(node->kind == AST_DO && node_is_zero(node->condition));
+}
+
+bool node_in_loop(const struct ast_node *node)
+{
+	for (const struct ast_node *at = node->parent; at; at = at->parent)
+		if (node_is_loop(at))
+			return true;
+	return false;
 }
 
 struct loop_walk {
@@ -1062,6 +1104,74 @@ unsigned loop_work(const struct loop *loop)
 	return operations;
 }
 
+struct beside {
+	const struct loop *loop;
+	bool calls;
+};
+
+static bool beside_visit(struct ast_node *node, void *context)
+{
+	static const char *const errors[] = {"assert", "abort", "exit", "panic", "die", "fail", "error", "err", "fatal", "warn",
+	                                     "log", "elog", "ereport", "errfinish", "errstart", "errmsg", "unreachable", "trap", NULL};
+	struct beside *beside = context;
+	if (node == beside->loop->node)
+		return false;
+	if (node->kind == AST_CALL && !call_is_pure(node) && !name_has_any_word(call_name(node), errors))
+		beside->calls = true;
+	return !beside->calls;
+}
+
+bool loop_is_aside(const struct loop *loop)
+{
+	struct beside beside = {.loop = loop};
+	if (node_in_loop(loop->node))
+		return false;
+	ast_walk(loop->function, beside_visit, &beside);
+	return beside.calls;
+}
+
+static const struct ast_node *loop_around(const struct ast_node *node)
+{
+	for (const struct ast_node *at = node->parent; at; at = at->parent)
+		if (node_is_loop(at))
+			return at;
+	return NULL;
+}
+
+struct allocation {
+	const struct loop *loop;
+	struct ast_node *path, *call;
+};
+
+static struct ast_node *allocator_call(struct ast_node *value)
+{
+	struct ast_node *call = ast_strip_casts(value);
+	return call && call->kind == AST_CALL && call_name(call) && strcasestr(call_name(call), "alloc") ? call : NULL;
+}
+
+static bool allocation_visit(struct ast_node *node, void *context)
+{
+	struct allocation *allocation = context;
+	struct ast_node *call = NULL;
+	if (node->range.offset >= allocation->loop->node->range.offset)
+		return false;
+	if (node->kind == AST_ASSIGN && path_equal(child(node, 0), allocation->path))
+		call = allocator_call(child(node, 1));
+	else if (node->kind == AST_VAR && node == allocation->path->decl && node->init)
+		call = allocator_call(node->init);
+	if (call && loop_around(node) == loop_around(allocation->loop->node))
+		allocation->call = call;
+	return true;
+}
+
+struct ast_node *loop_allocated(const struct loop *loop, struct ast_node *path)
+{
+	struct allocation allocation = {.loop = loop, .path = ast_strip_casts(path)};
+	if (allocation.path && loop->function->body)
+		ast_walk(loop->function->body, allocation_visit, &allocation);
+	return allocation.call;
+}
+
 /* ---- how often ----------------------------------------------------------------------------------------------- */
 
 enum { CALLERS_DEEP = 3, FEW_CONSTANT_TURNS = 64 };
@@ -1073,10 +1183,7 @@ static bool name_is_cold(const char *name)
 	    "cfg", "option", "options", "usage", "help", "args", "print", "dump", "show", "debug", "err", "error", "fail",
 	    "panic", "abort", "warn", "fatal", "version", "test", "tests", "selftest", "verify", "resize", "grow", "rehash",
 	    "upgrade", "migrate", "mount", "unmount", "bootstrap", NULL};
-	for (size_t i = 0; name && words[i]; i++)
-		if (name_has_word(name, words[i]))
-			return true;
-	return false;
+	return name_has_any_word(name, words);
 }
 
 /* A handler of a configuration's directive: a parameter's type says so (ngx_conf_t *). */
@@ -1114,9 +1221,7 @@ static bool callers_visit(struct ast_node *node, void *context)
 	enum heat heat = heat_at(callers->unit, callers->caller, callers->depth + 1);
 	callers->any = true;
 	callers->warm |= heat != HEAT_COLD;
-	for (const struct ast_node *at = node->parent; at && heat != HEAT_COLD; at = at->parent)
-		callers->hot |= node_is_loop(at);
-	callers->hot |= heat == HEAT_HOT;
+	callers->hot |= heat == HEAT_HOT || (heat != HEAT_COLD && node_in_loop(node));
 	return true;
 }
 
@@ -1136,7 +1241,9 @@ static enum heat heat_at(const struct ast_unit *unit, const struct ast_node *fun
 	if (callers.hot)
 		return HEAT_HOT;
 	bool visible = function->usr && text_starts(function->usr, "c:@F@"); /* its callers may be in other units */
-	return callers.any && !callers.warm && !callers.escapes && !visible ? HEAT_COLD : HEAT_UNKNOWN;
+	if (callers.any && !callers.warm && !callers.escapes && !visible)
+		return HEAT_COLD;
+	return callers.any && !callers.escapes ? HEAT_ONCE : HEAT_UNKNOWN;
 }
 
 enum heat function_heat(const struct ast_unit *unit, const struct ast_node *function)
@@ -1144,16 +1251,24 @@ enum heat function_heat(const struct ast_unit *unit, const struct ast_node *func
 	return heat_at(unit, function, 0);
 }
 
+/* `i < argc`, `i < rel->natts`: what programs have a handful of. */
+static bool bound_is_few(const struct loop *loop)
+{
+	static const char *const few[] = {"argc", "nargs", "natts", "ndim", "ndims", "nkeys", "nopts", NULL};
+	struct ast_node *condition = ast_strip_casts(loop->node->condition);
+	struct ast_node *limit = condition && condition->kind == AST_BINARY ? ast_strip_casts(child(condition, 1)) : NULL;
+	return limit && (limit->kind == AST_REF || limit->kind == AST_MEMBER) && limit->name && text_is_one_of(limit->name, few);
+}
+
 enum heat loop_heat(const struct loop *loop)
 {
 	enum heat heat = function_heat(loop->unit, loop->function);
-	if (heat != HEAT_UNKNOWN)
+	if (heat == HEAT_COLD || heat == HEAT_HOT)
 		return heat;
-	for (const struct ast_node *at = loop->node->parent; at; at = at->parent)
-		if (node_is_loop(at))
-			return HEAT_HOT;
+	if (node_in_loop(loop->node))
+		return HEAT_HOT;
 	long long bound = loop_bound(loop);
-	return bound >= 0 && bound <= FEW_CONSTANT_TURNS ? HEAT_COLD : HEAT_UNKNOWN;
+	return (bound >= 0 && bound <= FEW_CONSTANT_TURNS) || bound_is_few(loop) ? HEAT_COLD : heat;
 }
 
 /* ---- candidates -------------------------------------------------------------------------------------------- */

@@ -27,8 +27,10 @@ bool command_flag(const struct compile_command *command, const char *on, const c
 const char *command_standard(const struct compile_command *command);
 /* Whether it lets the compiler turn a loop of unknown length into vector code: gcc (12) from -O3 on, clang from -O2 on. */
 bool command_vectorises(const struct compile_command *command);
+/* Whether it compiles for a kernel, which brings its own library and saves vector registers itself. */
+bool command_is_kernel(const struct compile_command *command);
 /* Whether its code may use an extension of x86: by -march=, -m…; -march=native counts as having all. */
-enum isa { ISA_POPCNT, ISA_AVX2 };
+enum isa { ISA_POPCNT, ISA_LZCNT, ISA_SSE4_2, ISA_AVX2 };
 bool command_has_isa(const struct compile_command *command, enum isa isa);
 
 /* ---- expressions ------------------------------------------------------------------------------------------- */
@@ -94,6 +96,7 @@ struct ast_node *call_locks(const struct ast_node *call);
 bool node_constant(struct ast_node *node, long long *ret_value);
 /* Whether `word` is one of the words of a name: "find" in hash_find_all, hashFind. Case doesn't matter. */
 bool name_has_word(const char *name, const char *word);
+bool name_has_any_word(const char *name, const char *const *words); /* NULL-terminated; false for no name */
 /* Whether a name says that it is for an instruction set extension: fletcher_4_avx2_ops, crc_sse42.c, neon; not "assert". */
 bool name_has_extension(const char *name);
 
@@ -122,6 +125,7 @@ struct loop {
 };
 /* for, while, do; not the `do … while (0)` of a macro. */
 bool node_is_loop(const struct ast_node *node);
+bool node_in_loop(const struct ast_node *node); /* there is one around it */
 /* Calls `visit` for every loop of every function of the unit that is defined in a file under the tree. `loop` lives in
  * `arena`. */
 void loops_visit(const struct ast_unit *unit, struct arena *arena, void (*visit)(struct loop *loop, void *context),
@@ -143,12 +147,20 @@ bool loop_always(const struct loop *loop, const struct ast_node *node);
 unsigned loop_work(const struct loop *loop);
 
 /* ---- how often ----------------------------------------------------------------------------------------------- */
-enum heat { HEAT_COLD, HEAT_UNKNOWN, HEAT_HOT };
-/* COLD: start-up, configuration, diagnostics by its name, by a parameter of configuration, or by all its callers. HOT:
- * called from a loop of this unit. Only what the source shows: UNKNOWN is the usual answer. */
+/* By what the source shows. Both walk the whole unit: to be asked last. */
+enum heat { HEAT_COLD, HEAT_ONCE, HEAT_UNKNOWN, HEAT_HOT };
+/* COLD: start-up, configuration, diagnostics by its name, by a parameter of configuration, or by all its callers. HOT: called
+ * from a loop of this unit. ONCE: called here, and by nothing here that repeats it. */
 enum heat function_heat(const struct ast_unit *unit, const struct ast_node *function);
-/* The same of a loop: HOT inside of another loop, too; COLD, too, when it makes a few constant turns and nothing repeats it. */
+/* The same of a loop: HOT inside of another loop, too; COLD, too, when it makes a few turns (a constant, arguments,
+ * dimensions) and nothing repeats it. */
 enum heat loop_heat(const struct loop *loop);
+/* Whether a call of its function makes other calls too, apart from errors, and no loop is around this one: then it is hardly
+ * all that the function costs. */
+bool loop_is_aside(const struct loop *loop);
+/* The call of an allocator (by its name) whose result the function put into `path` before this loop, inside of the same
+ * loops; NULL: none. */
+struct ast_node *loop_allocated(const struct loop *loop, struct ast_node *path);
 
 /* ---- candidates -------------------------------------------------------------------------------------------- */
 /* Whether a declaration may be put right before the loop: it stands in a block and is written out in the file. */
