@@ -19,21 +19,13 @@ struct assembly {
 /* The i and the number of steps of `for (i = 0; i < 8; i++)` and `for (i = 7; i >= 0; i--)`. */
 static bool counts(const struct loop *loop, struct assembly *assembly)
 {
-	struct ast_node *init = loop->node->init ? ast_strip(loop->node->init) : NULL, *start = NULL;
-	struct ast_node *condition = ast_strip_casts(loop->node->condition);
+	struct ast_node *condition = ast_strip_casts(loop->node->condition), *start = NULL;
 	long long first, last;
-	if (!init || !condition || condition->kind != AST_BINARY || !loop->node->increment)
+	struct ast_node *index = condition && condition->kind == AST_BINARY ? kernel_local(kernel_child(condition, 0)) : NULL;
+	if (!index || !loop->node->increment || kernel_started(loop, index->decl, &start) != START_OWN ||
+	    !node_constant(start, &first) || !node_constant(kernel_child(condition, 1), &last))
 		return false;
-	if (init->kind == AST_ASSIGN && kernel_local(kernel_child(init, 0))) {
-		assembly->index = kernel_child(init, 0)->decl;
-		start = kernel_child(init, 1);
-	} else if (init->kind == AST_DECL_STMT && init->children.count == 1 && init->children.at[0]->kind == AST_VAR) {
-		assembly->index = init->children.at[0];
-		start = init->children.at[0]->init;
-	}
-	if (!start || !node_constant(start, &first) || !kernel_is_local(kernel_child(condition, 0), assembly->index) ||
-	    !node_constant(kernel_child(condition, 1), &last))
-		return false;
+	assembly->index = index->decl;
 	if (kernel_stepped(loop->node->increment, 1) == assembly->index && first == 0 && condition->op == OP_LT) {
 		assembly->count = (unsigned)last;
 		return last == 2 || last == 4 || last == 8;
@@ -124,7 +116,7 @@ static bool numbers_look(struct kernel_look *look, const struct loop *loop)
 	struct arena *arena = look->sink->arena;
 	struct assembly assembly = {0};
 	struct ast_node_list steps;
-	if (!loop->node->condition || !counts(loop, &assembly) || !kernel_steps(loop, arena, &steps) || steps.count != 2 ||
+	if (!loop->node->condition || !counts(loop, &assembly) || !kernel_steps(loop, look->scratch, &steps) || steps.count != 2 ||
 	    !assembles(steps.at[0], &assembly))
 		return false;
 	const struct ast_type *type = assembly.number->type;
@@ -132,7 +124,7 @@ static bool numbers_look(struct kernel_look *look, const struct loop *loop)
 		return false;
 	struct finding *finding = finding_new(
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name,
-	    assembly.count == 8 && kernel_in_loop(loop) ? SEVERITY_MEDIUM : SEVERITY_LOW,
+	    assembly.count == 8 && node_in_loop(loop->node) ? SEVERITY_MEDIUM : SEVERITY_LOW,
 	    arena_printf(arena, "%s is put together from %u bytes by a loop: written out, compilers make one load of it",
 	                 kernel_quoted(look, assembly.number), assembly.count));
 	finding->claim = "2.1 to 0.3 ns for 8 bytes (gcc -O2, catalogue's own measurement); clang unrolls the loop by itself, and "
@@ -187,24 +179,24 @@ static bool copy_of(const struct loop *loop, const struct ast_node_list *steps, 
 	struct ast_node *condition = kernel_nonzero(loop->node->condition);
 	if (step->kind != AST_ASSIGN || !is_plain_byte(to) || !is_plain_byte(from) || !condition)
 		return false;
-	if (to->kind == AST_UNARY && from->kind == AST_UNARY && steps->count == 1 && !loop->node->init) {
+	struct ast_node *start = NULL;
+	if (to->kind == AST_UNARY && from->kind == AST_UNARY && steps->count == 1) {
 		copy->to = walked(to);
 		copy->from = walked(from);
 		copy->count = condition->kind == AST_UNARY && condition->op == OP_POST_DEC ? kernel_local(kernel_child(condition, 0)) : NULL;
-		return copy->to && copy->from && copy->count;
+		return copy->to && copy->from && copy->count && kernel_started(loop, copy->count->decl, &start) == START_NONE;
 	}
-	struct ast_node *index = kernel_local(kernel_child(condition, 0)), *init = loop->node->init ? ast_strip(loop->node->init) : NULL;
+	struct ast_node *index = kernel_local(kernel_child(condition, 0));
 	if (to->kind != AST_SUBSCRIPT || from->kind != AST_SUBSCRIPT || steps->count != 2 || condition->kind != AST_BINARY ||
-	    condition->op != OP_LT || !index || !init || kernel_stepped(steps->at[1], 1) != index->decl ||
+	    condition->op != OP_LT || !index || kernel_stepped(steps->at[1], 1) != index->decl ||
 	    !kernel_is_local(kernel_child(to, 1), index->decl) || !kernel_is_local(kernel_child(from, 1), index->decl))
 		return false;
-	bool from_zero = init->kind == AST_DECL_STMT ? index->decl->init && node_is_zero(index->decl->init) && node_holds(init, index->decl)
-	                                             : init->kind == AST_ASSIGN && node_is_zero(kernel_child(init, 1));
 	copy->to = kernel_child(to, 0);
 	copy->from = kernel_child(from, 0);
 	copy->count = kernel_child(condition, 1);
-	return from_zero && copy->to->kind == AST_REF && copy->from->kind == AST_REF && loop_keeps(loop, copy->count) &&
-	       copy->count->kind == AST_REF && !copy->count->has_value && loop_keeps(loop, copy->to) && loop_keeps(loop, copy->from);
+	return kernel_started(loop, index->decl, &start) == START_OWN && node_is_zero(start) && copy->to->kind == AST_REF &&
+	       copy->from->kind == AST_REF && loop_keeps(loop, copy->count) && copy->count->kind == AST_REF &&
+	       !copy->count->has_value && loop_keeps(loop, copy->to) && loop_keeps(loop, copy->from);
 }
 
 static bool is_apart(struct ast_node *step)
@@ -220,10 +212,7 @@ static bool copies_by_trade(const char *name)
 {
 	static const char *const words[] = {"memcpy", "memmove", "bcopy", "match", "overlap", "lz", "lz4", "inflate", "strcpy",
 	                                    "wildcopy", "decompress", "expand", "move", NULL};
-	for (size_t i = 0; name && words[i]; i++)
-		if (name_has_word(name, words[i]))
-			return true;
-	return false;
+	return name_has_any_word(name, words);
 }
 
 static void copies_look(struct kernel_look *look, const struct loop *loop)
@@ -232,7 +221,7 @@ static void copies_look(struct kernel_look *look, const struct loop *loop)
 	struct ast_node_list steps;
 	struct copy copy = {0};
 	if (!loop->node->condition || loop->has_branch || loop->calls.count || loop->has_barrier || loop->has_inner_loop ||
-	    !kernel_steps(loop, arena, &steps) || steps.count == 0 || !copy_of(loop, &steps, &copy) ||
+	    !kernel_steps(loop, look->scratch, &steps) || steps.count == 0 || !copy_of(loop, &steps, &copy) ||
 	    copies_by_trade(loop->function->name))
 		return;
 	bool apart = is_apart(steps.at[0]), recognised = compiler_recognises(look->command);

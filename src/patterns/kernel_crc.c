@@ -7,8 +7,6 @@
 
 #include "base/text.h"
 
-#include <ctype.h>
-
 struct step {
 	struct ast_node *site;  /* the assignment */
 	struct ast_node *crc;   /* its left side */
@@ -147,20 +145,6 @@ static struct ast_node *counted_down(const struct loop *loop, const struct ast_n
 	return NULL;
 }
 
-static const struct ast_node *init_variable(const struct loop *loop, struct ast_node **ret_value)
-{
-	struct ast_node *init = loop->node->init ? ast_strip(loop->node->init) : NULL;
-	if (init && init->kind == AST_ASSIGN && kernel_local(kernel_child(init, 0))) {
-		*ret_value = ast_strip(init->children.at[1]);
-		return kernel_child(init, 0)->decl;
-	}
-	if (init && init->kind == AST_DECL_STMT && init->children.count == 1 && init->children.at[0]->kind == AST_VAR) {
-		*ret_value = ast_strip(init->children.at[0]->init);
-		return init->children.at[0];
-	}
-	return NULL;
-}
-
 static bool is_bytes(const struct ast_node *pointer)
 {
 	const struct ast_type *type = pointer ? pointer->type : NULL;
@@ -230,7 +214,6 @@ static struct walk walk_of(const struct loop *loop, const struct step *step, str
 	unsigned expected = 1 + walk.moves;
 	if (writes_to(loop, step->crc->decl) != 1 || writes_to(loop, walk.bytes->decl) != walk.moves || (!walk.moves && !index))
 		return walk;
-	const struct ast_node *started = init_variable(loop, &value);
 	enum ast_op op = condition->kind == AST_BINARY ? condition->op : OP_NONE;
 	struct ast_node *left = op != OP_NONE ? kernel_local(kernel_child(condition, 0)) : NULL;
 	struct ast_node *right = op != OP_NONE ? kernel_child(condition, 1) : NULL;
@@ -239,10 +222,10 @@ static struct walk walk_of(const struct loop *loop, const struct step *step, str
 	    loop_keeps(loop, right) && is_bytes(right)) {
 		walk.limit = right;
 		way = WAY_TO_END;
-	} else if (walk.moves && (walk.count = counted_down(loop, &steps)) && !loop->node->init) {
+	} else if (walk.moves && (walk.count = counted_down(loop, &steps))) {
 		way = WAY_DOWN;
-	} else if (left && started == left->decl && (op == OP_LT || op == OP_NE) && value && value->kind == AST_INT &&
-	           node_is_zero(value) && loop_keeps(loop, right) && (kernel_local(right) || right->kind == AST_MEMBER) &&
+	} else if (left && kernel_started(loop, left->decl, &value) == START_OWN && (op == OP_LT || op == OP_NE) &&
+	           value->kind == AST_INT && node_is_zero(value) && loop_keeps(loop, right) && (kernel_local(right) || right->kind == AST_MEMBER) &&
 	           (!index || index->decl == left->decl) && left->type->size >= 4 && steps_by_one(&steps, left->decl)) {
 		walk.count = left;
 		walk.limit = right;
@@ -250,8 +233,9 @@ static struct walk walk_of(const struct loop *loop, const struct step *step, str
 	}
 	if (way == WAY_DOWN || way == WAY_UP)
 		expected += writes_to(loop, walk.count->decl) == 1 ? 1 : 100;
-	if (way == WAY_TO_END && loop->node->init)
-		way = started == walk.bytes->decl ? WAY_OTHER : way; /* the pointer starts inside: nothing may come before */
+	/* What is put before the loop comes before its initialisation, too. */
+	if (way != WAY_UP && kernel_started(loop, walk.bytes->decl, &value) != START_NONE)
+		way = WAY_OTHER;
 	walk.way = writes_in_all(loop) == expected ? way : WAY_OTHER;
 	return walk;
 }
@@ -278,6 +262,30 @@ static bool is_linear(const struct ast_node *table)
 	return values[1] != 0 && values[128] != 0;
 }
 
+/* CRC-32C, bits reflected: the one that SSE4.2 and ARMv8 have an instruction for. */
+#define CASTAGNOLI 0x82f63b78
+
+static bool castagnoli_visit(struct ast_node *node, void *context)
+{
+	*(bool *)context |= node->kind == AST_INT && node->has_value && (node->value & 0xffffffff) == CASTAGNOLI;
+	return !*(bool *)context;
+}
+
+/* Whether the table is that of CRC-32C: entry 128 is the polynomial, or the code that fills it names it. */
+static bool is_castagnoli(const struct step *step, const struct ast_node *table, const struct loop *filled_by)
+{
+	struct ast_node *list = table->init ? ast_strip_casts(table->init) : NULL;
+	long long entry;
+	bool found = false;
+	if (!step->reflected || step->table->type->pointee->size != 4)
+		return false;
+	if (list && list->kind == AST_INIT_LIST && list->children.count == 256)
+		return node_constant(list->children.at[128], &entry) && (entry & 0xffffffff) == CASTAGNOLI;
+	if (filled_by)
+		ast_walk(filled_by->function, castagnoli_visit, &found);
+	return found;
+}
+
 struct filling {
 	const struct ast_node *table;
 	struct loop *loop; /* the loop that fills it */
@@ -299,17 +307,6 @@ static void filling_visit(struct loop *loop, void *context)
 		else
 			filling->loop = loop;
 	}
-}
-
-static size_t declaration_end(const struct ast_unit *unit, const struct ast_node *decl)
-{
-	size_t size, at = decl->range.end_offset;
-	const char *text = decl->range.file && !decl->range.edge_in_macro ? ast_file_text(unit, decl->range.file, &size) : NULL;
-	if (!text || at > size)
-		return 0;
-	while (at < size && isspace((unsigned char)text[at]))
-		at++;
-	return at < size && text[at] == ';' ? at + 1 : 0;
 }
 
 static bool name_stands_in(const struct ast_unit *unit, const char *name)
@@ -373,7 +370,7 @@ static bool put_loop(struct kernel_look *look, const struct loop *loop, const st
 	const char *bytes = walk->bytes->name, *at = NULL;
 	if (walk->way == WAY_UP) {
 		struct ast_node *value = NULL;
-		init_variable(loop, &value);
+		kernel_started(loop, walk->count->decl, &value);
 		const char *type = kernel_type(walk->count->type), *limit = ast_text(look->unit, &walk->limit->range);
 		at = free_name(loop, arena, "sliced");
 		if (!at || !type || !limit || value->range.in_macro || walk->limit->range.in_macro)
@@ -395,10 +392,10 @@ static bool put_loop(struct kernel_look *look, const struct loop *loop, const st
 
 /* Why there is no candidate, or NULL: there is one. */
 static const char *put_candidate(struct kernel_look *look, const struct loop *loop, const struct step *step,
-                                 struct arena *scratch, struct finding *finding)
+                                 struct finding *finding)
 {
 	struct arena *arena = look->sink->arena;
-	struct walk walk = walk_of(loop, step, scratch);
+	struct walk walk = walk_of(loop, step, look->scratch);
 	const struct ast_node *table = step->table->kind == AST_REF ? step->table->decl : NULL;
 	const struct ast_type *crc = step->crc->type;
 	if (walk.way == WAY_OTHER)
@@ -409,10 +406,17 @@ static const char *put_candidate(struct kernel_look *look, const struct loop *lo
 	struct ast_node *list = table->init ? ast_strip_casts(table->init) : NULL;
 	bool initialised = list && list->kind == AST_INIT_LIST && list->children.count == 256;
 	struct filling filling = {.table = table};
-	loops_visit(look->unit, scratch, filling_visit, &filling);
+	loops_visit(look->unit, look->scratch, filling_visit, &filling);
 	if (ast_above(table, AST_FUNCTION) || !kernel_is_unsigned(crc) || crc->size < 2 || crc->size < table->type->pointee->size ||
 	    (!step->reflected && crc->size != table->type->pointee->size))
 		return "the checksum's type or the table's place does not allow it";
+	if (is_castagnoli(step, table, filling.loop))
+		finding->evidence =
+		    command_has_isa(look->command, ISA_SSE4_2)
+		        ? "this is CRC-32C, and the flags allow SSE4.2, which has an instruction for it: _mm_crc32_u64() takes eight bytes "
+		          "in three cycles, faster than any tables"
+		        : "this is CRC-32C, for which SSE4.2 has an instruction: where the processor has it (a function of target(\"sse4.2\") "
+		          "behind __builtin_cpu_supports), _mm_crc32_u64() takes eight bytes in three cycles";
 	if (initialised ? !is_linear(table) || filling.loop || filling.others
 	                : !filling.loop || filling.others || !ref_is_sealed(look->unit, step->table))
 		return initialised ? "the table is not plainly that of a CRC" : "the table is not filled by one loop of this file";
@@ -422,9 +426,9 @@ static const char *put_candidate(struct kernel_look *look, const struct loop *lo
 	struct slicing names = {.type = kernel_type(crc), .table = table->name, .bits = (unsigned)crc->size * 8};
 	names.slices = arena_printf(arena, "%s_slices", table->name);
 	names.derive = arena_printf(arena, "%s_slice", table->name);
-	size_t place = declaration_end(look->unit, table);
+	size_t place = table->range.edge_in_macro ? 0 : statement_end(look->unit, table);
 	if (!names.type || !place || !loop_takes_declaration(loop) || name_stands_in(look->unit, names.derive) ||
-	    loop->node->range.in_macro || command_flag(look->command, "-D__KERNEL__", NULL, false))
+	    loop->node->range.in_macro || command_is_kernel(look->command))
 		return "macros or the kernel's start-up are in its way";
 	if (!initialised) {
 		struct string_list calls = {0};
@@ -469,8 +473,9 @@ void kernel_crc_look(struct kernel_look *look, const struct loop *loop)
 	                 step.table->type->pointee->size * 8));
 	finding->claim = "2.1 to 0.5 ns for a byte (gcc -O2, 64 bits, 8 KiB in cache, catalogue's own measurement); nothing for keys of a "
 	                 "few bytes";
-	const char *why = put_candidate(look, loop, &step, arena, finding);
+	const char *why = put_candidate(look, loop, &step, finding);
 	if (why)
-		finding->evidence = arena_printf(arena, "advice: slicing by 8 with tables derived from %s; no candidate, since %s",
+		finding->evidence = arena_printf(arena, "%s%sadvice: slicing by 8 with tables derived from %s; no candidate, since %s",
+		                                 finding->evidence ? finding->evidence : "", finding->evidence ? "; " : "",
 		                                 kernel_quoted(look, step.table), why);
 }

@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 
+#include <limits.h>
+
 /* ---- what the loop does to a string -------------------------------------------------------------------------- */
 
 /* Whether `write` stores bytes that may belong to the string at `path`. */
@@ -116,6 +118,36 @@ static enum move moves(const struct loop *loop, struct ast_node *path)
 	return move;
 }
 
+enum { SHORT_BYTES = 64 };
+
+/* How much an allocator's call asks for, where only constants say so; -1: not known. */
+static long long allocated_bytes(const struct ast_node *call)
+{
+	long long most = -1, product = 1, value;
+	for (size_t i = 0; call_argument(call, i); i++) {
+		struct ast_node *argument = ast_strip_casts(call_argument(call, i));
+		if (argument->type && (argument->type->kind == TYPE_POINTER || argument->type->kind == TYPE_ARRAY))
+			continue;
+		if (!node_constant(argument, &value) || value < 0 || value > INT_MAX)
+			return -1;
+		most = value > most ? value : most;
+		product = product > INT_MAX ? product : product * value;
+	}
+	return strcasestr(call_name(call), "calloc") ? product : most;
+}
+
+/* Whether what holds the string has room for a few bytes only: an array, or memory of a constant size. */
+static bool is_short(const struct loop *loop, struct ast_node *path)
+{
+	const struct ast_node *root = pointer_root(path), *places[] = {path, root};
+	for (size_t i = 0; i < 2; i++)
+		if (places[i] && places[i]->type && places[i]->type->kind == TYPE_ARRAY && places[i]->type->size > 0)
+			return places[i]->type->size <= SHORT_BYTES;
+	const struct ast_node *call = loop_allocated(loop, path);
+	long long bytes = call ? allocated_bytes(call) : -1;
+	return bytes > 0 && bytes <= SHORT_BYTES;
+}
+
 /* ---- strlen ------------------------------------------------------------------------------------------------ */
 
 /* The word for a local: "s" for strlen(s), "name" for strlen(e->name). */
@@ -152,7 +184,7 @@ static void check_strlen(struct kernel_look *look, const struct loop *loop, stru
 {
 	struct arena *arena = look->sink->arena;
 	struct ast_node *path = ast_strip_casts(call_argument(call, 0));
-	if (!path || !loop_always(loop, call) || !kernel_innermost(loop, call) || path->kind == AST_STRING)
+	if (!path || !loop_always(loop, call) || !kernel_innermost(loop, call) || path->kind == AST_STRING || is_short(loop, path))
 		return;
 	bool in_condition = loop->node->condition && node_holds(loop->node->condition, call);
 	if (moves(loop, path) == MOVES_BY_STEPS) {
@@ -213,9 +245,10 @@ static void check_call(struct kernel_look *look, const struct loop *loop, struct
 	                                     "fgets", "bzero", "vsnprintf", "getcwd", "realpath", "readlink", NULL};
 	struct arena *arena = look->sink->arena;
 	struct ast_node *path = ast_strip_casts(call_argument(call, 0));
-	if (!path || !kernel_innermost(loop, call))
+	bool scan = call_is(call, scans);
+	if (!path || (!scan && !call_is(call, appends)) || !kernel_innermost(loop, call) || is_short(loop, path))
 		return;
-	if (call_is(call, scans)) {
+	if (scan) {
 		enum move move = moves(loop, path);
 		if (move != MOVES_BY_STEPS && move != MOVES_ALONG)
 			return;
@@ -226,7 +259,7 @@ static void check_call(struct kernel_look *look, const struct loop *loop, struct
 		finding->evidence = "advice: strtol(), strtod() or a scanner of one's own read only what they need";
 		return;
 	}
-	if (!call_is(call, appends) || !loop_always(loop, call) || !loop_keeps(loop, path))
+	if (!loop_always(loop, call) || !loop_keeps(loop, path))
 		return;
 	struct ast_node *root = pointer_root(path), *write = NULL;
 	if (!root || (root->kind == AST_REF && loop_declares(loop, root->decl)) || stores_to(loop, path, &write) == CHANGES_LENGTH)

@@ -105,6 +105,36 @@ bool kernel_steps(const struct loop *loop, struct arena *arena, struct ast_node_
 	return true;
 }
 
+static bool effect_visit(struct ast_node *node, void *context)
+{
+	*(bool *)context |= node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN || node->kind == AST_CALL ||
+	                    node->kind == AST_STMT_EXPR || node->kind == AST_ATOMIC || node_is_increment(node);
+	return !*(bool *)context;
+}
+
+static bool holds_effect(struct ast_node *node)
+{
+	bool found = false;
+	ast_walk(node, effect_visit, &found);
+	return found;
+}
+
+enum kernel_start kernel_started(const struct loop *loop, const struct ast_node *decl, struct ast_node **ret_value)
+{
+	struct ast_node *init = loop->node->kind == AST_FOR && loop->node->init ? ast_strip(loop->node->init) : NULL;
+	if (!init || init->kind == AST_NULL_STMT)
+		return START_NONE;
+	if (init->kind == AST_ASSIGN && kernel_is_local(kernel_child(init, 0), decl))
+		*ret_value = ast_strip(init->children.at[1]);
+	else if (init->kind == AST_DECL_STMT && init->children.count == 1 && init->children.at[0] == decl && decl->kind == AST_VAR &&
+	         decl->init)
+		*ret_value = ast_strip(decl->init);
+	else
+		return START_OTHER;
+	/* `i = (j = 0)`, `i = next()`: the value does something by itself. */
+	return holds_effect(*ret_value) ? START_OTHER : START_OWN;
+}
+
 const struct ast_node *kernel_stepped(struct ast_node *step, int direction)
 {
 	step = ast_strip(step);
@@ -129,7 +159,6 @@ const struct ast_node *kernel_stepped(struct ast_node *step, int direction)
 struct later {
 	const struct ast_node *decl;
 	const struct ast_range *loop;
-	const struct ast_node *around; /* a loop around it that the variable outlives: it comes back */
 	bool used;
 };
 
@@ -181,12 +210,4 @@ const char *kernel_type(const struct ast_type *type)
 	    strstr(spelling, "_Atomic"))
 		return NULL;
 	return spelling;
-}
-
-bool kernel_in_loop(const struct loop *loop)
-{
-	for (const struct ast_node *at = loop->node->parent; at; at = at->parent)
-		if (node_is_loop(at))
-			return true;
-	return false;
 }

@@ -11,6 +11,7 @@ struct kernel_look {
 	const struct ast_unit *unit;
 	const struct compile_command *command;
 	struct pattern_sink *sink;
+	struct arena *scratch;       /* lives as long as the look at this unit */
 	struct ast_node_list sliced; /* tables that a candidate of this unit already derives others from */
 };
 
@@ -34,6 +35,11 @@ struct ast_node *kernel_nonzero(struct ast_node *condition);
 /* What the loop does in each iteration, in order: the body's statements without its braces, then the increment's.
  * False: there is a statement of another kind than an expression or an `if`. */
 bool kernel_steps(const struct loop *loop, struct arena *arena, struct ast_node_list *ret_steps);
+/* How the loop starts as far as a variable goes. A candidate that takes the loop's place, or that stands before it, must
+ * not lose or repeat what the initialisation does besides: only START_NONE and START_OWN leave nothing. */
+enum kernel_start { START_NONE, START_OWN, START_OTHER };
+/* START_OWN: the initialisation sets this local and does nothing else; `ret_value` is what to. */
+enum kernel_start kernel_started(const struct loop *loop, const struct ast_node *decl, struct ast_node **ret_value);
 /* `x++`, `x += 1`, `x = x + 1` (direction 1) or their opposites (-1), of a local: its declaration; NULL: another. */
 const struct ast_node *kernel_stepped(struct ast_node *step, int direction);
 /* Whether the variable's value at the end of the loop may be read later. */
@@ -43,6 +49,5 @@ bool kernel_replaceable(const struct kernel_look *look, const struct loop *loop)
 void kernel_replace(const struct kernel_look *look, const struct loop *loop, struct finding *finding, const char *text);
 /* "unsigned long" where it can stand in a cast or before a name; NULL: it can't. */
 const char *kernel_type(const struct ast_type *type);
-bool kernel_in_loop(const struct loop *loop); /* there is another loop around it */
 
 #endif

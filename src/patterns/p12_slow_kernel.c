@@ -52,7 +52,7 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 {
 	struct arena arena;
 	arena_init(&arena);
-	struct kernel_look look = {.unit = unit, .command = command, .sink = sink};
+	struct kernel_look look = {.unit = unit, .command = command, .sink = sink, .scratch = &arena};
 	loops_visit(unit, &arena, look_at_loop, &look);
 	arena_release(&arena);
 }
@@ -1704,6 +1704,184 @@ uint64_t grow(uint64_t size, uint64_t wanted, uint64_t *tries)
 		(*tries)++;
 	}
 	return size;
+}
+#endif
+
+#if 0 /* assay example: lookalike loops that begin with something else */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+/* What a loop begins with is lost, or comes too late, when something takes its place or is put before it. */
+void copy_on(unsigned char *to, const unsigned char *from, size_t i, size_t n, size_t *left)
+{
+	size_t j;
+	for (j = 0; i < n; i++)
+		to[i] = from[i];
+	*left = j;
+}
+void copy_twice(unsigned char *to, const unsigned char *from, size_t n, size_t *left)
+{
+	size_t i, j;
+	for (i = (j = 0); i < n; i++)
+		to[i] = from[i];
+	for (i = j, *left = i; i < n; i++)
+		to[i] = from[i];
+}
+void walk_on(char *to, const char *from, int n, const char **start)
+{
+	for (*start = from; n--;)
+		*to++ = *from++;
+}
+uint64_t number_on(const uint8_t *bytes, unsigned i, unsigned *left)
+{
+	uint64_t number = 0;
+	unsigned j;
+	for (j = 0; i < 8; i++)
+		number = number << 8 | bytes[i];
+	*left = j;
+	return number;
+}
+unsigned count_on(uint64_t word, unsigned count, uint64_t *left)
+{
+	unsigned j, all = count;
+	for (j = 0; word; word >>= 1)
+		all++;
+	for (word = *left; word; word &= word - 1)
+		all++;
+	for (count = 0, word = 7; word; word >>= 1)
+		count++;
+	for (unsigned own = 0; word; word &= word - 1)
+		if (own++ > 64)
+			break;
+	return all + j + count;
+}
+uint32_t power_on(uint32_t power, uint32_t wanted, uint32_t *left)
+{
+	uint32_t j;
+	for (j = 1; power < wanted;)
+		power <<= 1;
+	*left = j;
+	return power;
+}
+uint32_t powers(const uint32_t *wanted, size_t count, uint32_t *left)
+{
+	uint32_t sum = 0;
+	for (size_t i = 0; i < count; i++)
+		sum += power_on(1, wanted[i], left);
+	return sum;
+}
+void blank(char *text, char *const *next)
+{
+	size_t i = 0;
+	for (text = *next; i < strlen(text); i++)
+		text[i] = ' ';
+}
+#endif
+
+#if 0 /* assay example: also a CRC whose loop begins with something else, advice only */
+#include <stddef.h>
+#include <stdint.h>
+static uint32_t table[256];
+void fill(void)
+{
+	for (uint32_t i = 0; i < 256; i++) {
+		uint32_t entry = i;
+		for (unsigned bit = 0; bit < 8; bit++)
+			entry = entry & 1 ? entry >> 1 ^ 0xedb88320 : entry >> 1;
+		table[i] = entry;
+	}
+}
+uint32_t to_end(const uint8_t *p, const uint8_t *end)
+{
+	uint32_t crc;
+	for (crc = ~0u; p < end; p++)
+		crc = table[(crc ^ *p) & 0xff] ^ (crc >> 8); // finds
+	return ~crc;
+}
+uint32_t counted_down(uint32_t crc, const uint8_t *p, size_t size, const uint8_t **start)
+{
+	for (*start = p; size > 0; size--)
+		crc = table[(crc ^ *p++) & 0xff] ^ (crc >> 8); // finds
+	return crc;
+}
+uint32_t indexed(const uint8_t *p, size_t i, size_t size)
+{
+	uint32_t crc;
+	for (crc = 0; i < size; i++)
+		crc = table[(crc ^ p[i]) & 0xff] ^ (crc >> 8); // finds
+	return crc;
+}
+#endif
+
+#if 0 /* assay example: lookalike bits that are sought once, beside more */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+/* The growth of a buffer: some turns beside a reallocation, also where it is called in a loop. */
+static void *grown(void *buffer, size_t *size, size_t wanted)
+{
+	while (*size < wanted)
+		*size *= 2;
+	size_t next = 64;
+	while (next < wanted)
+		next *= 2;
+	return realloc(buffer, next);
+}
+void *grow_all(void **buffers, size_t *sizes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		buffers[i] = grown(buffers[i], &sizes[i], i * 100);
+	return buffers;
+}
+/* Nothing shows that it is repeated. */
+size_t directory_size(size_t segments)
+{
+	size_t size = 256;
+	while (size < segments)
+		size <<= 1;
+	return size;
+}
+/* A word's bits, once, beside the calls that are made for it. */
+extern void node_put(unsigned at, unsigned level);
+extern unsigned node_level(unsigned at);
+void tree_put(unsigned count)
+{
+	unsigned bits = 0;
+	for (; count > 0; count >>= 1)
+		bits++;
+	node_put(count, bits + node_level(count));
+}
+static unsigned level_of(uint64_t size)
+{
+	unsigned level = 0;
+	while (size >>= 1)
+		level++;
+	return level;
+}
+void window_choose(uint64_t size, unsigned *window)
+{
+	*window = level_of(size) + 10;
+}
+#endif
+
+#if 0 /* assay example: lookalike strings that have room for a few letters */
+#include <stdlib.h>
+#include <string.h>
+char *roman(unsigned number)
+{
+	char *result = malloc(16);
+	*result = '\0';
+	while (number-- && strlen(result) < 15)
+		strcat(result, "M");
+	return result;
+}
+struct tag {
+	char name[12];
+};
+void tag_upper(struct tag *tag)
+{
+	for (size_t i = 0; i < strlen(tag->name); i++)
+		tag->name[i] = (char)(tag->name[i] & ~32);
 }
 #endif
 
