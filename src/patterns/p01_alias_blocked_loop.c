@@ -239,6 +239,7 @@ static bool is_fixed_place(const struct loop *loop, struct ast_node *place)
 	return place->kind == AST_REF || loop_same_place(loop, place);
 }
 
+/* True: the loop is settled, reported or cold. */
 static bool report_accumulation(struct detection *detection, const struct loop *loop)
 {
 	struct arena *arena = detection->sink->arena;
@@ -265,10 +266,15 @@ static bool report_accumulation(struct detection *detection, const struct loop *
 		bool straight = !loop->has_branch && is_element(others.other) && sums == 1;
 		if (loop_work(loop) > MUCH_WORK || (type->kind != TYPE_FLOAT && !straight))
 			continue;
+		enum heat heat = loop_heat(loop);
+		if (heat == HEAT_COLD)
+			return true;
 		enum severity severity = detection->command->guessed ? SEVERITY_LOW
 		                         : type->kind == TYPE_FLOAT   ? SEVERITY_HIGH
 		                         : detection->vectorises      ? SEVERITY_MEDIUM
 		                                                      : SEVERITY_LOW;
+		if (severity > SEVERITY_LOW && heat != HEAT_HOT && loop_is_aside(loop))
+			severity--; /* what the function calls besides is the more likely cost */
 		bool char_type = place->type->kind == TYPE_CHAR || others.other->type->kind == TYPE_CHAR;
 		struct finding *finding = finding_new(
 		    detection->sink, detection->unit, &pattern_p01, &loop->node->range, loop->function->name, severity,
@@ -462,7 +468,7 @@ static void report_pairs(struct detection *detection, const struct loop *loop)
 		streams.odd |= loop->writes.at[i]->kind != AST_SUBSCRIPT && loop->writes.at[i] != operand(step, 0) &&
 		               !(loop->node->init && node_holds(loop->node->init, loop->write_sites.at[i]));
 	unsigned pairs = streams.odd ? 0 : pairs_of(&streams);
-	if (pairs == 0 || (pairs <= MANY_PAIRS && !constant))
+	if (pairs == 0 || (pairs <= MANY_PAIRS && !constant) || loop_heat(loop) == HEAT_COLD)
 		return;
 	struct calling calling = {.streams = &streams, .function = loop->function};
 	for (size_t i = 0; i < detection->unit->top.count && !calling.twice; i++)
@@ -493,8 +499,7 @@ static void detect_loop(struct loop *loop, void *context)
 	struct detection *detection = context;
 	long long bound = loop_bound(loop);
 	if (loop->has_barrier || loop->has_inner_loop || loop->calls.count || loop->node->range.edge_in_macro ||
-	    (bound >= 0 && bound <= FEW_ITERATIONS) || is_always_inlined(detection->unit, loop->function) ||
-	    loop_heat(loop) == HEAT_COLD)
+	    (bound >= 0 && bound <= FEW_ITERATIONS) || is_always_inlined(detection->unit, loop->function))
 		return;
 	if (!report_accumulation(detection, loop))
 		report_pairs(detection, loop);

@@ -72,6 +72,13 @@ static bool store_is_wild(struct ast_node *write, bool strict)
 	return access.pointee && access.pointee->kind == TYPE_CHAR;
 }
 
+/* An array of more than bytes that the function itself has just allocated: new memory costs more than loads beside it. */
+static bool store_is_to_new_memory(const struct loop *loop, struct ast_node *write)
+{
+	struct access access = access_of(write);
+	return access.pointer && access.pointee && access.pointee->kind != TYPE_CHAR && loop_allocated(loop, access.pointer);
+}
+
 static bool store_may_change(struct ast_node *write, struct ast_node *path, bool strict)
 {
 	if (!store_is_wild(write, strict))
@@ -282,8 +289,8 @@ static struct ast_node *find_counters(struct detection *detection, const struct 
 	return store;
 }
 
-/* Places that an unknown store makes the loop read again. */
-static bool report_reads(struct detection *detection, const struct loop *loop, enum heat heat)
+/* Places that an unknown store makes the loop read again. True: the loop is settled, reported or cold. */
+static bool report_reads(struct detection *detection, const struct loop *loop)
 {
 	struct arena *arena = detection->sink->arena;
 	struct reads reads = {.loop = loop, .arena = arena};
@@ -306,7 +313,7 @@ static bool report_reads(struct detection *detection, const struct loop *loop, e
 		for (size_t w = 0; w < loop->writes.count && !changer; w++)
 			if (store_may_change(loop->writes.at[w], place->path, detection->strict))
 				changer = loop->writes.at[w];
-		if (!changer)
+		if (!changer || store_is_to_new_memory(loop, changer))
 			continue;
 		/* Where the loop ends and where it reads and writes: what a vectoriser must know beforehand. */
 		bool shape = is_straight(loop, changer) && (place->in_condition || place->path->type->kind == TYPE_POINTER);
@@ -330,11 +337,16 @@ static bool report_reads(struct detection *detection, const struct loop *loop, e
 	 * code that is lost, and a step through memory. */
 	if (!shapes && !counts && (!is_straight(loop, store) || loop_work(loop) > MUCH_WORK))
 		return false;
-	/* A constant few turns, or a function of this unit alone that no loop calls, is not the first place to look at. */
+	enum heat heat = loop_heat(loop);
+	if (heat == HEAT_COLD)
+		return true;
+	/* A function of this unit alone that no loop calls is not the first place to look at, nor one that makes other calls. */
 	bool often = heat == HEAT_HOT || (loop->function->usr && text_starts(loop->function->usr, "c:@F@"));
 	enum severity severity = !shapes || detection->guessed             ? SEVERITY_LOW
 	                         : bytes && detection->vectorises && often ? SEVERITY_HIGH
 	                                                                   : SEVERITY_MEDIUM;
+	if (severity > SEVERITY_LOW && heat != HEAT_HOT && loop_is_aside(loop))
+		severity--;
 	const char *it = names.count == 1 ? "it" : "them";
 	struct finding *finding = finding_new(
 	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name, severity,
@@ -359,7 +371,7 @@ static void report_counters(struct detection *detection, const struct loop *loop
 	struct arena *arena = detection->sink->arena;
 	struct string_list names;
 	struct ast_node *store = find_counters(detection, loop, &names);
-	if (!store)
+	if (!store || loop_heat(loop) == HEAT_COLD)
 		return;
 	struct finding *finding = finding_new(
 	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name,
@@ -376,8 +388,7 @@ static void detect_loop(struct loop *loop, void *context)
 	long long bound = loop_bound(loop);
 	if (loop->has_barrier || loop->has_inner_loop || loop->calls.count || (bound >= 0 && bound <= FEW_ITERATIONS))
 		return;
-	enum heat heat = loop_heat(loop);
-	if (heat != HEAT_COLD && !report_reads(detection, loop, heat))
+	if (!report_reads(detection, loop))
 		report_counters(detection, loop);
 }
 

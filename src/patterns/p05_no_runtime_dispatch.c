@@ -447,8 +447,7 @@ static void table_look(const struct ast_unit *unit, struct ast_node *array, stru
 	const char *whole = ast_text(unit, &array->range); /* with what its conditionals leave out */
 	fact_add(sink, unit, &pattern_p05, "table text", whole ? whole : "", &array->range, array->name);
 	/* Without the fast ones the table holds the plain ones: only where its length counts itself. */
-	const char *declaration = ast_text(unit, &array->range);
-	const char *open = declaration ? strchr(declaration, '[') : NULL;
+	const char *open = whole ? strchr(whole, '[') : NULL;
 	if (!open || open[1 + strspn(open + 1, " \t")] != ']' || !plain || !first_is_plain || !text)
 		return;
 	for (size_t i = 0; i < removable.count; i++) {
@@ -526,7 +525,7 @@ struct work {
 	const struct loop *loop;
 	const struct ast_node *index;
 	unsigned operations; /* on elements */
-	bool elements, other;
+	bool elements, stores, other;
 };
 
 static bool is_integer(const struct ast_type *type)
@@ -577,6 +576,7 @@ static void statement_take(struct work *work, struct ast_node *statement)
 	           (node->op == OP_ADD || node->op == OP_XOR || node->op == OP_OR || node->op == OP_AND);
 	if (!sum && !is_element(work, left))
 		work->other = true;
+	work->stores |= !sum;
 	work->elements |= compound && !sum; /* what stands there is read */
 	work->operations += compound;
 	work_take(work, child_of(node, 1));
@@ -606,6 +606,10 @@ static void hot_loop(struct loop *loop, void *context)
 		statement_take(&work, body->children.at[i]);
 	if (work.other || !work.elements || !work.operations || !takes_clones(look->unit, loop->function))
 		return;
+	/* The total of a list, one addition for each element that is read: worth a look only where something repeats it. */
+	enum heat heat = loop_heat(loop);
+	if (heat == HEAT_COLD || (heat == HEAT_ONCE && !work.stores && work.operations == 1))
+		return;
 	struct fact *fact = fact_add(look->sink, look->unit, &pattern_p05, "hot", "", &loop->node->range, loop->function->name);
 	fact->offset = loop->function->range.offset;
 }
@@ -616,10 +620,7 @@ static bool is_plain_variant(const char *name)
 	static const char *const words[] = {"generic", "scalar", "plain", "portable", "fallback", "ref", "reference", "basic", "ct",
 	                                    "init", "test", "time", "timing", "constant", "secure", "verify", "memzero", "cleanse",
 	                                    "consttime", NULL};
-	for (size_t i = 0; name && words[i]; i++)
-		if (name_has_word(name, words[i]))
-			return true;
-	return name_has_extension(name);
+	return name_has_any_word(name, words) || name_has_extension(name);
 }
 
 static void hot_loops_look(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink)
@@ -627,7 +628,7 @@ static void hot_loops_look(const struct ast_unit *unit, const struct compile_com
 	struct hot_look look = {unit, sink};
 	struct arena arena;
 	if (command->guessed || names_processor(command) || command_has_isa(command, ISA_AVX2) || !command_vectorises(command) ||
-	    command_flag(command, "-D__KERNEL__", NULL, false))
+	    command_is_kernel(command))
 		return;
 	arena_init(&arena);
 	loops_visit(unit, &arena, hot_loop, &look);

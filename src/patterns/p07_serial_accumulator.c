@@ -460,9 +460,13 @@ static void detect_loop(struct loop *loop, void *context)
 	    node_mentions(loop->node->condition, chain.sum) || (loop->has_branch && !branch_in_form) ||
 	    (!loop_always(loop, chain.site) && !branch_in_form) || is_rest(loop) || is_relaxed(loop))
 		return;
+	enum heat heat = loop_heat(loop);
+	if (heat == HEAT_COLD)
+		return;
+	bool alone = heat == HEAT_HOT || !loop_is_aside(loop); /* else what fetched the numbers is the more likely cost */
 	struct finding *finding = finding_new(
 	    detection->sink, detection->unit, &pattern_p07, &loop->node->range, loop->function->name,
-	    chain.kind == CHAIN_ADD ? SEVERITY_MEDIUM : SEVERITY_LOW,
+	    chain.kind == CHAIN_ADD && alone ? SEVERITY_MEDIUM : SEVERITY_LOW,
 	    arena_printf(arena, "`%s` is %s in one chain: each step waits for the one before", chain.sum->name,
 	                 chain.kind == CHAIN_ADD ? "summed up" : "compared"));
 	if (put_candidate(detection, loop, &chain, finding)) {
