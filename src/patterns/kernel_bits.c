@@ -297,7 +297,7 @@ static void length_report(struct kernel_look *look, const struct loop *loop, con
 	struct arena *arena = look->sink->arena;
 	struct finding *finding = finding_new(
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name,
-	    node_in_loop(loop->node) && bits->word->type->size > 2 ? SEVERITY_MEDIUM : SEVERITY_LOW,
+	    node_in_loop(loop->node) && bits->word->type->size > 2 && !loop_is_aside(loop) ? SEVERITY_MEDIUM : SEVERITY_LOW,
 	    arena_printf(arena, "the highest bit of %s is sought one shift at a time", kernel_quoted(look, bits->word)));
 	finding->claim = bits->ends_at_one
 	                     ? "26 to 0.6 ns for a 64-bit word with gcc -O2 (catalogue's own measurement)"

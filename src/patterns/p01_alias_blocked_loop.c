@@ -1081,3 +1081,23 @@ void read_weights(struct conf *conf, const double *weights, size_t count)
 		conf->weight += weights[i];
 }
 #endif
+
+#if 0 /* assay example: lookalike a handful of turns */
+// flags: -O3 -fno-strict-aliasing
+struct relation {
+	int natts;
+	const double *widths;
+};
+double width_of(const struct relation *relation, double *total)
+{
+	for (int i = 0; i < relation->natts; i++)
+		*total += relation->widths[i];
+	return *total;
+}
+double dimensions(int ndim, const double *sides, double *volume)
+{
+	for (int i = 0; i < ndim; i++)
+		*volume *= sides[i];
+	return *volume;
+}
+#endif

@@ -774,3 +774,13 @@ void add_to_all(int *restrict to, const int *restrict from, size_t count)
 		to[i] += twice(from[i]);
 }
 #endif
+
+#if 0 /* assay example: lookalike hints that nothing is written with */
+#define likely(x) (x)
+#define unlikely(x) (x)
+#define prefetch(x)
+int sign(int x)
+{
+	return x < 0 ? -1 : x > 0;
+}
+#endif

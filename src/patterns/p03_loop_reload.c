@@ -1005,3 +1005,53 @@ void push(struct node *node, const struct child *from, size_t size)
 		*node->row++ = *from++;
 }
 #endif
+
+#if 0 /* assay example: lookalike an array that was just allocated */
+// flags: -O3 -fno-strict-aliasing
+#include <stdlib.h>
+struct list {
+	int count, *at;
+	void **pointers;
+};
+extern void *list_alloc(struct list *list, size_t size);
+/* What the new memory costs hides what is read again; for bytes see "costs". */
+void number_all(struct list *list)
+{
+	list->at = malloc((size_t)list->count * sizeof *list->at);
+	for (int i = 0; i < list->count; i++)
+		list->at[i] = i;
+}
+void append_all(struct list *list, const struct list *from, int count)
+{
+	list->pointers = (void **)realloc(list->pointers, (size_t)count * sizeof *list->pointers);
+	for (int i = list->count; i < count; i++)
+		list->pointers[i] = from->pointers[i - list->count];
+}
+void map_all(const struct list *list, int **map)
+{
+	*map = list_alloc(NULL, (size_t)list->count * sizeof **map);
+	for (int i = 0; i < list->count; i++)
+		(*map)[i] = -1;
+}
+#endif
+
+#if 0 /* assay example: lookalike a handful of turns */
+// flags: -O3 -fno-strict-aliasing
+struct relation {
+	int natts, *lengths;
+};
+void lengths_take(const struct relation *relation, int *lengths)
+{
+	for (int i = 0; i < relation->natts; i++)
+		lengths[i] = relation->lengths[i];
+}
+struct words {
+	int argc;
+	char **argv;
+};
+void words_take(const struct words *words, char **argv)
+{
+	for (int i = 1; i < words->argc; i++)
+		argv[i - 1] = words->argv[i];
+}
+#endif

@@ -1622,3 +1622,19 @@ const struct ops *const implementations[] = {
 #endif
 };
 #endif
+
+#if 0 /* assay example: lookalike the total of a list, taken once */
+// flags: -O3
+#include <stddef.h>
+static size_t total(const size_t *sizes, unsigned count)
+{
+	size_t sum = 0;
+	for (unsigned i = 0; i < count; i++)
+		sum += sizes[i];
+	return sum;
+}
+size_t room(const size_t *sizes, unsigned count, unsigned more)
+{
+	return total(sizes, count) + more;
+}
+#endif

@@ -906,3 +906,20 @@ const char *find(const struct map *map, const unsigned char *name, size_t size)
 	return map->values[key % 64];
 }
 #endif
+
+#if 0 /* assay example: lookalike a handful of turns, and start-up */
+double volume_share(int ndim, const double *sides)
+{
+	double sum = 0;
+	for (int i = 0; i < ndim; i++)
+		sum += sides[i];
+	return sum;
+}
+double weights_init(const double *weights, unsigned count)
+{
+	double sum = 0;
+	for (unsigned i = 0; i < count; i++)
+		sum += weights[i];
+	return sum;
+}
+#endif

@@ -839,12 +839,18 @@ bool node_is_loop(const struct ast_node *node)
 	return ast_is_loop(node) && !(node->kind == AST_DO && node_is_zero(node->condition));
 }
 
+/* The innermost loop around a node, or NULL. */
+static const struct ast_node *loop_around(const struct ast_node *node)
+{
+	const struct ast_node *at = node->parent;
+	while (at && !node_is_loop(at))
+		at = at->parent;
+	return at;
+}
+
 bool node_in_loop(const struct ast_node *node)
 {
-	for (const struct ast_node *at = node->parent; at; at = at->parent)
-		if (node_is_loop(at))
-			return true;
-	return false;
+	return loop_around(node) != NULL;
 }
 
 struct loop_walk {
@@ -1124,18 +1130,9 @@ static bool beside_visit(struct ast_node *node, void *context)
 bool loop_is_aside(const struct loop *loop)
 {
 	struct beside beside = {.loop = loop};
-	if (node_in_loop(loop->node))
-		return false;
-	ast_walk(loop->function, beside_visit, &beside);
+	const struct ast_node *around = loop_around(loop->node);
+	ast_walk(around ? (struct ast_node *)around : loop->function, beside_visit, &beside);
 	return beside.calls;
-}
-
-static const struct ast_node *loop_around(const struct ast_node *node)
-{
-	for (const struct ast_node *at = node->parent; at; at = at->parent)
-		if (node_is_loop(at))
-			return at;
-	return NULL;
 }
 
 struct allocation {

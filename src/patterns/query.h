@@ -155,8 +155,8 @@ enum heat function_heat(const struct ast_unit *unit, const struct ast_node *func
 /* The same of a loop: HOT inside of another loop, too; COLD, too, when it makes a few turns (a constant, arguments,
  * dimensions) and nothing repeats it. */
 enum heat loop_heat(const struct loop *loop);
-/* Whether a call of its function makes other calls too, apart from errors, and no loop is around this one: then it is hardly
- * all that the function costs. */
+/* Whether a turn of the loop around it, or a call of its function where there is none, makes other calls, apart from errors:
+ * then it is hardly all that these cost. */
 bool loop_is_aside(const struct loop *loop);
 /* The call of an allocator (by its name) whose result the function put into `path` before this loop, inside of the same
  * loops; NULL: none. */
