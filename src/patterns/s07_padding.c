@@ -34,8 +34,9 @@ const struct pattern pattern_s07 = {
            "the rest, and fewer elements fit a cache line, a page and every cache.",
     .when_not = "The array is short or rarely looked at; members stand together because they are used together; another "
                 "program, file or unit relies on the order.",
-    .expected = "up to the share of the holes where the array is read from memory; nothing in the first-level cache (the "
-                "bytes that are read say so; to be measured per workload)",
+    .expected = "up to the share of the holes, and more where an element no longer spans two lines: 24 bytes against 16, looked "
+                "up at random in 24 MB, took 8 to 72 % less time (catalogue's own measurement, clang 19 on an AMD EPYC); nothing in "
+                "the first-level cache, and about nothing where a loop reads them one after the other",
     .refuted_by = "An array that fits the cache of the measured machine, or a loop whose work hides what it reads.",
     .sources = (const char *const[]){"ISO/IEC 9899:2018, 6.7.2.1 Structure and union specifiers (members in order of declaration, "
                                      "with holes)",
@@ -324,7 +325,7 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 #if 0 /* assay example: costs */
 #include <assay/bench.h>
 
-enum { ITEMS = 1 << 19 };
+enum { ITEMS = 1 << 20, LOOKUPS = 8192 };
 
 struct item { // finds
 	uint8_t kind; /* 0 to 3 */
@@ -332,12 +333,14 @@ struct item { // finds
 	uint8_t flags;
 };
 static struct item items[ITEMS];
+static uint32_t wanted[LOOKUPS];
 
-static __attribute__((noinline)) uint64_t weigh(uint8_t kind)
+static __attribute__((noinline)) uint64_t weigh(uint64_t sum)
 {
-	uint64_t sum = 0;
-	for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-		sum += items[i].kind == kind ? items[i].weight : items[i].flags;
+	for (size_t i = 0; i < LOOKUPS; i++) {
+		const struct item *item = &items[wanted[i]];
+		sum += item->weight ^ item->kind ^ item->flags;
+	}
 	return sum;
 }
 
@@ -349,6 +352,8 @@ static void *setup(struct assay_bench *b)
 		items[i].flags = (uint8_t)(random >> 8);
 		items[i].weight = random >> 16;
 	}
+	for (size_t i = 0; i < LOOKUPS; i++)
+		wanted[i] = (uint32_t)(assay_random(b) % ITEMS);
 	return items;
 }
 
@@ -356,7 +361,7 @@ static void run(void *state, uint64_t iterations)
 {
 	(void)state;
 	for (uint64_t i = 0; i < iterations; i++) {
-		uint64_t sum = weigh((uint8_t)i & 3);
+		uint64_t sum = weigh(i);
 		assay_keep(&sum);
 	}
 }
@@ -364,10 +369,8 @@ static void run(void *state, uint64_t iterations)
 static void output(void *state, struct assay_bench *b)
 {
 	(void)state;
-	for (unsigned kind = 0; kind < 5; kind++) {
-		uint64_t sum = weigh((uint8_t)kind);
-		assay_output(b, "sum", &sum, sizeof sum);
-	}
+	uint64_t sum = weigh(0);
+	assay_output(b, "sum", &sum, sizeof sum);
 }
 
 const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output};
@@ -376,7 +379,7 @@ const struct assay_workload assay_workload = {.setup = setup, .run = run, .outpu
 #if 0 /* assay example: costs fixed */
 #include <assay/bench.h>
 
-enum { ITEMS = 1 << 19 };
+enum { ITEMS = 1 << 20, LOOKUPS = 8192 };
 
 struct item { // finds
 	uint64_t weight;
@@ -384,12 +387,14 @@ struct item { // finds
 	uint8_t flags;
 };
 static struct item items[ITEMS];
+static uint32_t wanted[LOOKUPS];
 
-static __attribute__((noinline)) uint64_t weigh(uint8_t kind)
+static __attribute__((noinline)) uint64_t weigh(uint64_t sum)
 {
-	uint64_t sum = 0;
-	for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-		sum += items[i].kind == kind ? items[i].weight : items[i].flags;
+	for (size_t i = 0; i < LOOKUPS; i++) {
+		const struct item *item = &items[wanted[i]];
+		sum += item->weight ^ item->kind ^ item->flags;
+	}
 	return sum;
 }
 
@@ -401,6 +406,8 @@ static void *setup(struct assay_bench *b)
 		items[i].flags = (uint8_t)(random >> 8);
 		items[i].weight = random >> 16;
 	}
+	for (size_t i = 0; i < LOOKUPS; i++)
+		wanted[i] = (uint32_t)(assay_random(b) % ITEMS);
 	return items;
 }
 
@@ -408,7 +415,7 @@ static void run(void *state, uint64_t iterations)
 {
 	(void)state;
 	for (uint64_t i = 0; i < iterations; i++) {
-		uint64_t sum = weigh((uint8_t)i & 3);
+		uint64_t sum = weigh(i);
 		assay_keep(&sum);
 	}
 }
@@ -416,10 +423,8 @@ static void run(void *state, uint64_t iterations)
 static void output(void *state, struct assay_bench *b)
 {
 	(void)state;
-	for (unsigned kind = 0; kind < 5; kind++) {
-		uint64_t sum = weigh((uint8_t)kind);
-		assay_output(b, "sum", &sum, sizeof sum);
-	}
+	uint64_t sum = weigh(0);
+	assay_output(b, "sum", &sum, sizeof sum);
 }
 
 const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output};
@@ -429,7 +434,7 @@ const struct assay_workload assay_workload = {.setup = setup, .run = run, .outpu
 #include <assay/bench.h>
 
 /* 1.5 KB: they stay in the first-level cache, holes and all. */
-enum { ITEMS = 64 };
+enum { ITEMS = 64, LOOKUPS = 8192 };
 
 struct item {
 	uint8_t kind; /* 0 to 3 */
@@ -437,12 +442,14 @@ struct item {
 	uint8_t flags;
 };
 static struct item items[ITEMS];
+static uint32_t wanted[LOOKUPS];
 
-static __attribute__((noinline)) uint64_t weigh(uint8_t kind)
+static __attribute__((noinline)) uint64_t weigh(uint64_t sum)
 {
-	uint64_t sum = 0;
-	for (size_t i = 0; i < sizeof items / sizeof *items; i++)
-		sum += items[i].kind == kind ? items[i].weight : items[i].flags;
+	for (size_t i = 0; i < LOOKUPS; i++) {
+		const struct item *item = &items[wanted[i]];
+		sum += item->weight ^ item->kind ^ item->flags;
+	}
 	return sum;
 }
 
@@ -454,6 +461,8 @@ static void *setup(struct assay_bench *b)
 		items[i].flags = (uint8_t)(random >> 8);
 		items[i].weight = random >> 16;
 	}
+	for (size_t i = 0; i < LOOKUPS; i++)
+		wanted[i] = (uint32_t)(assay_random(b) % ITEMS);
 	return items;
 }
 
@@ -461,7 +470,7 @@ static void run(void *state, uint64_t iterations)
 {
 	(void)state;
 	for (uint64_t i = 0; i < iterations; i++) {
-		uint64_t sum = weigh((uint8_t)i & 3);
+		uint64_t sum = weigh(i);
 		assay_keep(&sum);
 	}
 }
@@ -469,10 +478,8 @@ static void run(void *state, uint64_t iterations)
 static void output(void *state, struct assay_bench *b)
 {
 	(void)state;
-	for (unsigned kind = 0; kind < 5; kind++) {
-		uint64_t sum = weigh((uint8_t)kind);
-		assay_output(b, "sum", &sum, sizeof sum);
-	}
+	uint64_t sum = weigh(0);
+	assay_output(b, "sum", &sum, sizeof sum);
 }
 
 const struct assay_workload assay_workload = {.setup = setup, .run = run, .output = output};

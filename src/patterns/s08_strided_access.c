@@ -37,7 +37,8 @@ const struct pattern pattern_s08 = {
            "line, each row is another page, and strided loads keep the loop from being vectorised.",
     .when_not = "The array is small and stays in the first-level cache, or the columns are few. Some compilers turn such loops "
                 "around by themselves (gcc -O3 has -floop-interchange).",
-    .expected = "several times once the array is larger than the cache (4x for a product of two matrices: Drepper 2007, section 6.2.1)",
+    .expected = "1.2x to 1.5x with gcc 12 and 6x with clang 19, which vectorises what is turned around, for 1.4 MB (catalogue's own "
+                "measurement on an AMD EPYC); more where the array is larger than the caches",
     .refuted_by = "Equal machine code, since the compiler turns the loops around; or extents that fit the first-level cache.",
     .sources = (const char *const[]){"Randy Allen and Ken Kennedy, Automatic loop interchange, SIGPLAN '84 Symposium on Compiler "
                                      "Construction",
