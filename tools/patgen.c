@@ -17,7 +17,7 @@ struct source {
 	const char *path, *base;
 	char symbol[16]; /* "p02" */
 	unsigned examples;
-	bool costs, costs_fixed;
+	bool costs, costs_fixed, equal, equal_fixed;
 };
 
 static void fail(const char *path, unsigned line, const char *what)
@@ -37,8 +37,8 @@ static void source_init(struct source *source, const char *path)
 	source->path = path;
 	source->base = slash ? slash + 1 : path;
 	const char *b = source->base;
-	if ((b[0] != 'p' && b[0] != 's') || !isdigit((unsigned char)b[1]) || !isdigit((unsigned char)b[2]) || b[3] != '_')
-		fail(path, 0, "a pattern's file is named pNN_slug.c or sNN_slug.c");
+	if (!strchr("prs", b[0]) || !isdigit((unsigned char)b[1]) || !isdigit((unsigned char)b[2]) || b[3] != '_')
+		fail(path, 0, "a pattern's file is named pNN_slug.c, sNN_slug.c or, of a removal, rNN_slug.c");
 	memcpy(source->symbol, b, 3);
 }
 
@@ -85,15 +85,22 @@ static void put_kind(struct source *source, FILE *out, char *kind, unsigned line
 		fail(source->path, line, "an example's line ends with its kind and \" */\"");
 	*end = '\0';
 	bool costs = strcmp(kind, "costs") == 0, fixed = strcmp(kind, "costs fixed") == 0;
+	bool equal = strcmp(kind, "equal") == 0, equal_fixed = strcmp(kind, "equal fixed") == 0;
 	bool lookalike = strncmp(kind, "lookalike ", 10) == 0 && kind[10];
 	bool also = strncmp(kind, "also ", 5) == 0 && kind[5];
-	if (!costs && !fixed && !lookalike && !also && strcmp(kind, "harmless") != 0)
+	if (!costs && !fixed && !equal && !equal_fixed && !lookalike && !also && strcmp(kind, "harmless") != 0)
 		fail(source->path, line,
-		     "the kinds of example are: costs, costs fixed, harmless, also NAME, also NAME fixed, lookalike NAME");
-	if ((costs && source->costs) || (fixed && source->costs_fixed))
+		     "the kinds of example are: costs, costs fixed, harmless, equal, equal fixed, also NAME, also NAME fixed, "
+		     "lookalike NAME");
+	if ((equal || equal_fixed) && source->symbol[0] != 'r')
+		fail(source->path, line, "only a removal (rNN_slug.c) has examples of equal machine code");
+	if ((costs && source->costs) || (fixed && source->costs_fixed) || (equal && source->equal) ||
+	    (equal_fixed && source->equal_fixed))
 		fail(source->path, line, "a second example of this kind");
 	source->costs |= costs;
 	source->costs_fixed |= fixed;
+	source->equal |= equal;
+	source->equal_fixed |= equal_fixed;
 	fputs("\t{", out);
 	put_string(out, kind, strlen(kind));
 	fputs(",\n\t ", out);
@@ -141,8 +148,12 @@ static void put_examples(struct source *source, FILE *out)
 		fail(source->path, 0, strerror(errno));
 	if (depth)
 		fail(source->path, begin, "this example's #if has no #endif");
-	if (!source->costs)
+	if (source->equal != source->equal_fixed)
+		fail(source->path, 0, "\"equal\" and \"equal fixed\" are the two sides of one comparison: one of them lacks");
+	if (!source->costs && source->symbol[0] != 'r')
 		fail(source->path, 0, "no example of kind \"costs\": a pattern proves that it costs");
+	if (!source->costs && !source->equal)
+		fail(source->path, 0, "no example of kind \"equal\" or \"costs\": a removal proves that it changes nothing, or what it costs");
 	fputs("};\n\n", out);
 	free(text);
 	fclose(in);

@@ -49,16 +49,33 @@ static void code_put(FILE *out, const char *language, const char *text)
 	fprintf(out, "\n```%s\n%s%s```\n", language, text, text_ends(text, "\n") ? "" : "\n");
 }
 
+/* A driver, and what its candidate changes; `fixed` may be NULL. */
+static enum status example_put(FILE *out, struct arena *arena, const char *name, const struct pattern_example *example,
+                               const struct pattern_example *fixed, struct err *err)
+{
+	const char *diff = NULL;
+	code_put(out, "c", example->text);
+	if (!fixed)
+		return ST_OK;
+	enum status status = patch_make(arena, name, example->text, strlen(example->text), fixed->text, strlen(fixed->text),
+	                                &diff, err);
+	if (status != ST_OK)
+		return status;
+	fputs("\nThe candidate:\n", out);
+	code_put(out, "diff", strstr(diff, "--- "));
+	return ST_OK;
+}
+
 static enum status page_put(FILE *out, struct arena *arena, const struct pattern_entry *entry, struct err *err)
 {
 	const struct pattern *pattern = entry->pattern;
 	const struct pattern_example *costs = example_of(entry, "costs"), *fixed = example_of(entry, "costs fixed"),
-	                             *harmless = example_of(entry, "harmless");
+	                             *equal = example_of(entry, "equal"), *harmless = example_of(entry, "harmless");
 	fprintf(out, "<!-- Generated from %s: tests/pattern_docs --update writes it anew. -->\n", entry->file);
 	fprintf(out, "# %s %s\n\n", pattern->id, pattern->slug);
 	text_put(out, pattern->title);
 	fprintf(out, ".\n\nTier %s. [The detector](../../%s) %s.\n", tier_name(pattern->tier), entry->file,
-	        fixed ? "writes the candidate" : "gives advice and no candidate");
+	        fixed || equal ? "writes the candidate" : "gives advice and no candidate");
 	section(out, "What", pattern->what);
 	section(out, "Why it costs", pattern->why);
 	section(out, "When to leave it", pattern->when_not);
@@ -70,16 +87,18 @@ static enum status page_put(FILE *out, struct arena *arena, const struct pattern
 		text_put(out, pattern->sources[i]);
 		fputc('\n', out);
 	}
-	fprintf(out, "\n## Where it costs\n\nThe whole driver; `assay prove %s` settles it on your machine.\n", pattern->id);
-	code_put(out, "c", costs->text);
-	if (fixed) {
-		const char *diff = NULL;
-		enum status status = patch_make(arena, "costs.c", costs->text, strlen(costs->text), fixed->text, strlen(fixed->text),
-		                                &diff, err);
+	if (costs) {
+		fprintf(out, "\n## Where it costs\n\nThe whole driver; `assay prove %s` settles it on your machine.\n", pattern->id);
+		enum status status = example_put(out, arena, "costs.c", costs, fixed, err);
 		if (status != ST_OK)
 			return status;
-		fputs("\nThe candidate:\n", out);
-		code_put(out, "diff", strstr(diff, "--- "));
+	}
+	if (equal) {
+		fprintf(out, "\n## Where it changes nothing\n\nThe whole driver; `assay prove %s` shows that your compilers make the "
+		        "same machine code without it.\n", pattern->id);
+		enum status status = example_put(out, arena, "equal.c", equal, example_of(entry, "equal fixed"), err);
+		if (status != ST_OK)
+			return status;
 	}
 	if (harmless) {
 		fputs("\n## Where it looks the same and costs nothing\n", out);
@@ -112,7 +131,8 @@ static enum status index_write(struct arena *arena, const char *folder, struct e
 		return err_set(err, ST_SYSTEM, "no memory for the index");
 	fputs("<!-- Generated: tests/pattern_docs --update writes it anew. -->\n# The patterns\n\n"
 	      "Tier A is decided by the source and the compile command, B has to be confirmed by the compiler's own output, C needs a\n"
-	      "fact of run time. `assay explain ID` prints the same texts. In the examples `// finds` marks what is reported, `// flags:`\n"
+	      "fact of run time. R are removals: tricks that today's compilers do without, which can go where the machine code stays the\n"
+	      "same. `assay explain ID` prints the same texts. In the examples `// finds` marks what is reported, `// flags:`\n"
 	      "says how it is compiled, and of `// refuted by measuring` the detector may report something: time settles it.\n\n| pattern | tier | |\n|---|---|---|\n", out);
 	for (size_t i = 0; i < pattern_registry_count; i++) {
 		const struct pattern *pattern = pattern_registry[i].pattern;

@@ -1,7 +1,7 @@
 /* assay prove: the catalogue's own proving pairs on this machine.
  *
  * Every pattern carries a driver where it costs, the same after its candidate, and one that looks the same and costs
- * nothing. They are written into a folder of their own, scanned as a project is, and settled like any hypothesis: the
+ * nothing; a removal one where the trick changes nothing. They are written into a folder of their own, scanned as a project is, and settled like any hypothesis: the
  * answer to "does this pattern cost here, with my compilers" is a run like others, with its proofs. */
 #include "cmd/cmd.h"
 
@@ -106,11 +106,10 @@ static enum status project_make(struct work *work, const struct entry_list *entr
 	session->project.tree = session->project.dir = path_join(&session->arena, session->workdir, "examples");
 	session->commands_known = true;
 	session->run.database = true;
-	for (size_t i = 0; i < entries->count && status == ST_OK; i++) {
-		status = example_add(session, entries->at[i], "costs", err);
-		if (status == ST_OK)
-			status = example_add(session, entries->at[i], "harmless", err);
-	}
+	static const char *const kinds[] = {"costs", "equal", "harmless"};
+	for (size_t i = 0; i < entries->count; i++)
+		for (size_t k = 0; k < sizeof kinds / sizeof *kinds && status == ST_OK; k++)
+			status = example_add(session, entries->at[i], kinds[k], err);
 	return status;
 }
 
@@ -140,7 +139,9 @@ static void hypothesis_add(struct session *session, const struct pattern_entry *
 	*hypothesis = (struct hypothesis){
 		.id = same ? arena_printf(arena, "%s:%u", id, same + 1) : id,
 		.title = arena_printf(arena, "%s %s: %s", pattern->id, pattern->slug, kind),
-		.claim = strcmp(kind, "costs") == 0 ? pattern->expected : "nothing: it looks the same and costs nothing",
+		.claim = strcmp(kind, "costs") == 0   ? pattern->expected
+		         : strcmp(kind, "equal") == 0 ? "nothing: the trick changes nothing and can go"
+		                                      : "nothing: it looks the same and costs nothing",
 		.finding = finding,
 		.kind = CANDIDATE_PATCH,
 		.text = diff,
@@ -152,22 +153,26 @@ static void hypothesis_add(struct session *session, const struct pattern_entry *
 	list_push(arena, &session->run.hypotheses, hypothesis);
 }
 
-/* The written candidate of "costs", which the tests hold equal to the detector's, and whatever the detector makes of
- * "harmless". Replaces the hypotheses that the findings gave. */
+/* The written candidates of "costs" and "equal", which the tests hold equal to the detector's, and whatever the detector
+ * makes of "harmless". Replaces the hypotheses that the findings gave. */
 static enum status hypotheses_make(struct session *session, const struct entry_list *entries, struct err *err)
 {
 	struct arena *arena = &session->arena;
 	session->run.hypotheses = (struct hypothesis_list){0};
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct pattern_entry *entry = entries->at[i];
-		const struct pattern_example *costs = example_of(entry, "costs"), *fixed = example_of(entry, "costs fixed");
-		const char *diff = NULL;
-		if (costs && fixed) {
-			enum status status = patch_make(arena, example_path(arena, entry, "costs"), costs->text, strlen(costs->text),
+		static const char *const kinds[] = {"costs", "equal"};
+		for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+			const struct pattern_example *before = example_of(entry, kinds[k]);
+			const struct pattern_example *fixed = example_of(entry, arena_printf(arena, "%s fixed", kinds[k]));
+			const char *diff = NULL;
+			if (!before || !fixed)
+				continue;
+			enum status status = patch_make(arena, example_path(arena, entry, kinds[k]), before->text, strlen(before->text),
 			                                fixed->text, strlen(fixed->text), &diff, err);
 			if (status != ST_OK)
 				return status;
-			hypothesis_add(session, entry, "costs", diff, NULL);
+			hypothesis_add(session, entry, kinds[k], diff, NULL);
 		}
 		const char *harmless = example_path(arena, entry, "harmless");
 		for (size_t k = 0; k < session->run.findings.count; k++) {

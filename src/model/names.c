@@ -59,6 +59,11 @@ const char *probe_result_name(enum probe_result result)
 	return probe_results[result];
 }
 
+bool finding_is_removal(const struct finding *finding)
+{
+	return finding->pattern && finding->pattern[0] == 'R';
+}
+
 NAMES(run_state, run_state, "unfinished", "done", "interrupted", "failed")
 
 double effect_percent(double theta)

@@ -242,6 +242,8 @@ static int finding_compare(const void *a, const void *b)
 		return x_stands ? -1 : 1;
 	if (x->severity != y->severity)
 		return x->severity > y->severity ? -1 : 1;
+	if (finding_is_removal(x) != finding_is_removal(y))
+		return finding_is_removal(y) ? -1 : 1;
 	if (x->tier != y->tier)
 		return x->tier < y->tier ? -1 : 1;
 	int files = strcmp(x->file, y->file);
@@ -258,10 +260,10 @@ void findings_rank(struct finding_list *findings)
 		qsort(findings->at, findings->count, sizeof *findings->at, finding_compare);
 }
 
-/* "2 critical, 1 high" of what stands: built, not deliberate, no guard. */
+/* "2 critical, 1 high, 3 removals" of what stands: built, not deliberate, no guard. */
 static const char *severity_counts(struct arena *arena, const struct run *run)
 {
-	unsigned counts[SEVERITY_CRITICAL + 1] = {0}, deliberate = 0, unbuilt = 0;
+	unsigned counts[SEVERITY_CRITICAL + 1] = {0}, removals = 0, deliberate = 0, unbuilt = 0;
 	for (size_t i = 0; i < run->findings.count; i++) {
 		const struct finding *finding = run->findings.at[i];
 		if (finding->kind == FINDING_GUARD)
@@ -270,6 +272,8 @@ static const char *severity_counts(struct arena *arena, const struct run *run)
 			deliberate++;
 		else if (!finding->built && run->database)
 			unbuilt++;
+		else if (finding_is_removal(finding))
+			removals++;
 		else
 			counts[finding->severity]++;
 	}
@@ -277,6 +281,8 @@ static const char *severity_counts(struct arena *arena, const struct run *run)
 	for (int severity = SEVERITY_CRITICAL; severity >= SEVERITY_LOW; severity--)
 		if (counts[severity])
 			list_push(arena, &words, arena_printf(arena, "%u %s", counts[severity], severity_name((enum severity)severity)));
+	if (removals)
+		list_push(arena, &words, counted(arena, removals, "removal", "removals"));
 	if (deliberate)
 		list_push(arena, &words, arena_printf(arena, "%u deliberate", deliberate));
 	if (unbuilt)

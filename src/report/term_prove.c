@@ -62,7 +62,7 @@ static struct string_list patterns_of(struct arena *arena, const struct run *run
 	return patterns;
 }
 
-/* "P03 loop-reload", from the folder of its examples. */
+/* "P03 loop-reload", from the folder of its examples; where the detector is silent on all of them, from their titles. */
 static const char *pattern_name(struct arena *arena, const struct run *run, const char *pattern)
 {
 	for (size_t i = 0; i < run->findings.count; i++) {
@@ -71,6 +71,11 @@ static const char *pattern_name(struct arena *arena, const struct run *run, cons
 		if (strcmp(finding->pattern, pattern) == 0 && text_starts(finding->file, pattern) && finding->file[size] == '-')
 			return arena_printf(arena, "%s %.*s", pattern, (int)strcspn(finding->file + size + 1, "/"),
 			                    finding->file + size + 1);
+	}
+	for (size_t i = 0; i < run->hypotheses.count; i++) {
+		const char *title = run->hypotheses.at[i]->title;
+		if (text_starts(title, pattern) && title[strlen(pattern)] == ' ')
+			return arena_strndup(arena, title, strcspn(title, ":"));
 	}
 	return pattern;
 }
@@ -162,6 +167,24 @@ static struct config_list configs_of(struct arena *arena, const struct run *run)
 	return configs;
 }
 
+/* One example's line of the table. */
+static void row_print(FILE *out, struct arena *arena, const struct run *run, const char *pattern, const char *kind,
+                      const char *name, const struct config_list *configs, size_t from, size_t to)
+{
+	fprintf(out, "%-*s", NAME_COLUMNS, name);
+	for (size_t c = from; c < to; c++) {
+		const char *text = "";
+		for (size_t i = 0; i < run->trials.count; i++) {
+			const struct trial *trial = run->trials.at[i];
+			if (hypothesis_is(trial->hypothesis, pattern, kind) && strcmp(trial->config.cc, configs->at[c]->cc) == 0 &&
+			    strcmp(trial->config.flags, configs->at[c]->flags) == 0)
+				text = cell_text(arena, trial);
+		}
+		fprintf(out, "%*s", CELL_COLUMNS, text);
+	}
+	fputc('\n', out);
+}
+
 /* As many columns as fit; the others in tables below. */
 static void table_print(FILE *out, struct arena *arena, const struct run *run, const struct string_list *patterns,
                         const struct config_list *configs, size_t from, size_t to)
@@ -174,36 +197,40 @@ static void table_print(FILE *out, struct arena *arena, const struct run *run, c
 		fprintf(out, "%*s", CELL_COLUMNS, configs->at[c]->flags);
 	fputc('\n', out);
 	for (size_t p = 0; p < patterns->count; p++) {
-		if (!example_tried(run, patterns->at[p], "costs"))
-			continue;
-		fprintf(out, "%-*s", NAME_COLUMNS, pattern_name(arena, run, patterns->at[p]));
-		for (size_t c = from; c < to; c++) {
-			const char *text = "";
-			for (size_t i = 0; i < run->trials.count; i++) {
-				const struct trial *trial = run->trials.at[i];
-				if (hypothesis_is(trial->hypothesis, patterns->at[p], "costs") &&
-				    strcmp(trial->config.cc, configs->at[c]->cc) == 0 &&
-				    strcmp(trial->config.flags, configs->at[c]->flags) == 0)
-					text = cell_text(arena, trial);
-			}
-			fprintf(out, "%*s", CELL_COLUMNS, text);
-		}
-		fputc('\n', out);
+		const char *pattern = patterns->at[p], *name = pattern_name(arena, run, pattern);
+		bool costs = example_tried(run, pattern, "costs");
+		if (costs)
+			row_print(out, arena, run, pattern, "costs", name, configs, from, to);
+		if (example_tried(run, pattern, "equal"))
+			row_print(out, arena, run, pattern, "equal", costs ? "    where it is noise" : name, configs, from, to);
 	}
 	fputc('\n', out);
 }
 
+/* Only a removal has "equal", and it may have that one alone. */
+static void examples_print(FILE *out, struct arena *arena, const struct run *run, const char *pattern,
+                           const struct term_options *options)
+{
+	bool equal = example_tried(run, pattern, "equal");
+	if (!equal || example_tried(run, pattern, "costs"))
+		example_print(out, arena, run, pattern, "costs", options);
+	if (equal)
+		example_print(out, arena, run, pattern, "equal", options);
+	if (!equal || example_tried(run, pattern, "harmless"))
+		example_print(out, arena, run, pattern, "harmless", options);
+}
+
 bool proves_pattern(const struct run *run, const char *pattern)
 {
-	return example_tried(run, pattern, "costs") || example_tried(run, pattern, "harmless");
+	return example_tried(run, pattern, "costs") || example_tried(run, pattern, "equal") ||
+	       example_tried(run, pattern, "harmless");
 }
 
 void term_prove_pattern(FILE *out, const struct run *run, const char *pattern, const struct term_options *options)
 {
 	struct arena arena;
 	arena_init(&arena);
-	example_print(out, &arena, run, pattern, "costs", options);
-	example_print(out, &arena, run, pattern, "harmless", options);
+	examples_print(out, &arena, run, pattern, options);
 	arena_release(&arena);
 }
 
@@ -214,8 +241,7 @@ void term_prove(FILE *out, const struct run *run, const struct term_options *opt
 	struct string_list patterns = patterns_of(&arena, run);
 	for (size_t p = 0; p < patterns.count; p++) {
 		fprintf(out, "%s\n", pattern_name(&arena, run, patterns.at[p]));
-		example_print(out, &arena, run, patterns.at[p], "costs", options);
-		example_print(out, &arena, run, patterns.at[p], "harmless", options);
+		examples_print(out, &arena, run, patterns.at[p], options);
 		fputc('\n', out);
 	}
 	for (size_t i = 0; i < run->notes.count; i++)
@@ -231,8 +257,9 @@ void term_prove(FILE *out, const struct run *run, const struct term_options *opt
 		table_print(out, &arena, run, &patterns, &configs, from, from + fit < configs.count ? from + fit : configs.count);
 	if (configs.count)
 		term_paragraph(out, "", "Where the pattern costs: the change of time by its candidate, below 0 when that is faster. "
-		               "=tokens, =code: the same, so it costs nothing here; differs: the code does, and nothing was "
-		               "measured; none: measured, and below the margin; ?: inconclusive, more --budget may tell.", options);
+		               "=tokens, =code: the same, so it costs nothing here, and the trick of a removal (R) can go; differs: "
+		               "the code does, and nothing was measured; none: measured, and below the margin; ?: inconclusive, more "
+		               "--budget may tell.", options);
 	term_paragraph(out, "", arena_printf(&arena, "%s, %u CPUs; alpha %g %%, margin %g %%, budget %g s a trial, seed %llu; took %s%s%s",
 	                                     run->host.cpu ? run->host.cpu : "unknown CPU", run->host.cpus, 100 * run->alpha,
 	                                     100 * run->margin, run->budget_s, (unsigned long long)run->seed,

@@ -4,10 +4,10 @@
 #include "base/text.h"
 #include "port/profile.h"
 
-/* What nothing compiles can't be critical, here as in the scan. */
+/* What nothing compiles can't be critical, here as in the scan; and a removal gains nothing where the code is hot. */
 static bool rank_up(struct finding *finding)
 {
-	enum severity most = finding->built ? SEVERITY_CRITICAL : SEVERITY_HIGH;
+	enum severity most = finding_is_removal(finding) ? SEVERITY_LOW : finding->built ? SEVERITY_CRITICAL : SEVERITY_HIGH;
 	if (finding->severity >= most)
 		return false;
 	finding->severity++;

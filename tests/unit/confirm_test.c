@@ -158,25 +158,26 @@ static void a_profile_ranks(void **state)
 		const char *function;
 		enum severity before, after;
 		bool built;
-		const char *evidence;
+		const char *evidence, *pattern;
 	} cases[] = {
-	    {"hot", SEVERITY_HIGH, SEVERITY_CRITICAL, true, "e; 90.0% of the profile (callgrind) is in hot: ranked one step higher"},
-	    {"hot", SEVERITY_HIGH, SEVERITY_HIGH, false, "e; 90.0% of the profile (callgrind) is in hot"},
-	    {"hot", SEVERITY_CRITICAL, SEVERITY_CRITICAL, true, "e; 90.0% of the profile (callgrind) is in hot"},
-	    {"edge", SEVERITY_LOW, SEVERITY_MEDIUM, true, "e; 5.0% of the profile (callgrind) is in edge: ranked one step higher"},
-	    {"warm", SEVERITY_MEDIUM, SEVERITY_MEDIUM, true, "e; 5.0% of the profile (callgrind) is in warm"},
-	    {"cold", SEVERITY_MEDIUM, SEVERITY_LOW, true, "e; the profile never saw cold, unless inlined: ranked one step lower"},
-	    {"cold", SEVERITY_LOW, SEVERITY_LOW, true, "e; the profile never saw cold, unless inlined"},
-	    {NULL, SEVERITY_MEDIUM, SEVERITY_MEDIUM, true, "e"},
+	    {"hot", SEVERITY_HIGH, SEVERITY_CRITICAL, true, "e; 90.0% of the profile (callgrind) is in hot: ranked one step higher", "P01"},
+	    {"hot", SEVERITY_HIGH, SEVERITY_HIGH, false, "e; 90.0% of the profile (callgrind) is in hot", "P01"},
+	    {"hot", SEVERITY_CRITICAL, SEVERITY_CRITICAL, true, "e; 90.0% of the profile (callgrind) is in hot", "P01"},
+	    {"edge", SEVERITY_LOW, SEVERITY_MEDIUM, true, "e; 5.0% of the profile (callgrind) is in edge: ranked one step higher", "P01"},
+	    {"warm", SEVERITY_MEDIUM, SEVERITY_MEDIUM, true, "e; 5.0% of the profile (callgrind) is in warm", "P01"},
+	    {"cold", SEVERITY_MEDIUM, SEVERITY_LOW, true, "e; the profile never saw cold, unless inlined: ranked one step lower", "P01"},
+	    {"cold", SEVERITY_LOW, SEVERITY_LOW, true, "e; the profile never saw cold, unless inlined", "P01"},
+	    {NULL, SEVERITY_MEDIUM, SEVERITY_MEDIUM, true, "e", "P01"},
+	    {"hot", SEVERITY_LOW, SEVERITY_LOW, true, "e; 90.0% of the profile (callgrind) is in hot", "R01"}, /* a removal */
 	};
 	struct session session = {0};
-	struct finding findings[8];
-	for (size_t i = 0; i < 8; i++) {
-		findings[i] = (struct finding){.function = cases[i].function, .severity = cases[i].before, .built = cases[i].built, .evidence = "e"};
+	struct finding findings[9];
+	for (size_t i = 0; i < 9; i++) {
+		findings[i] = (struct finding){.pattern = cases[i].pattern, .function = cases[i].function, .severity = cases[i].before, .built = cases[i].built, .evidence = "e"};
 		list_push(&arena, &session.run.findings, &findings[i]);
 	}
 	rank_by_profile(&session, &profile);
-	for (size_t i = 0; i < 8; i++) {
+	for (size_t i = 0; i < 9; i++) {
 		assert_int_equal(findings[i].severity, cases[i].after);
 		assert_string_equal(findings[i].evidence, cases[i].evidence);
 		assert_int_equal(findings[i].profiled, cases[i].function != NULL);

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "bench/protocol.h"
 #include "patterns/pattern.h"
+#include "port/object_compare.h"
 #include "port/proc.h"
 
 #include <setjmp.h>
@@ -30,6 +31,17 @@ static const struct pattern_example *example_of(const struct pattern_entry *entr
 		if (strcmp(entry->examples[i].kind, kind) == 0)
 			return &entry->examples[i];
 	return NULL;
+}
+
+static bool is_also(const char *kind)
+{
+	return text_starts(kind, "also ") && !text_ends(kind, " fixed");
+}
+
+/* Something is to be reported there. */
+static bool is_shown(const char *kind)
+{
+	return strcmp(kind, "costs") == 0 || strcmp(kind, "equal") == 0 || is_also(kind);
 }
 
 /* The text as a file of its own; its path. */
@@ -138,7 +150,7 @@ static void fires_where_marked(void **state)
 			         found ? sink.findings.at[0]->message : "");
 		at += size + (at[size] == '\n');
 	}
-	if (strcmp(test->example->kind, "costs") == 0 || (text_starts(test->example->kind, "also ") && !fixed))
+	if (is_shown(test->example->kind))
 		assert_true(marks > 0);
 	for (size_t i = 0; i < sink.findings.count; i++) {
 		const struct finding *finding = sink.findings.at[i];
@@ -147,6 +159,7 @@ static void fires_where_marked(void **state)
 		assert_non_null(finding->symbol);
 		assert_true(finding->message && *finding->message && finding->claim && *finding->claim);
 		assert_true(finding->severity != SEVERITY_CRITICAL);
+		assert_true(finding->severity == SEVERITY_LOW || !finding_is_removal(finding));
 	}
 	arena_release(&arena);
 }
@@ -157,7 +170,8 @@ static int edit_order(const void *a, const void *b)
 	return left->offset < right->offset ? -1 : left->offset > right->offset;
 }
 
-/* The candidate that the detector generates for "costs" is the text of "costs fixed", byte by byte; so with "also". */
+/* The candidate that the detector generates for "costs" is the text of "costs fixed", byte by byte; so with "equal" and
+ * "also". */
 static void candidate_is_as_written(void **state)
 {
 	struct example *test = *state;
@@ -265,6 +279,42 @@ static void example_compiles(void **state)
 	arena_release(&arena);
 }
 
+static struct object *object_of(struct arena *arena, const char *path, const char *text)
+{
+	struct compile_command command = example_command(arena, path, text);
+	const char *name = arena_printf(arena, "%s.o", path);
+	list_push(arena, &command.argv, "-c");
+	list_push(arena, &command.argv, "-o");
+	list_push(arena, &command.argv, name);
+	run(arena, &command.argv);
+	struct object *object = NULL;
+	struct err err = ERR_INIT;
+	if (object_open(name, &object, &err) != ST_OK)
+		fail_msg("%s", err.text);
+	return object;
+}
+
+/* gcc makes the same machine code of "equal" and "equal fixed". */
+static void removal_keeps_the_code(void **state)
+{
+	struct example *test = *state;
+	struct arena arena;
+	arena_init(&arena);
+	const struct pattern_example *fixed = example_of(test->entry, "equal fixed");
+	struct object *sides[2] = {
+		object_of(&arena, example_write(&arena, test->entry, "with", test->example->text), test->example->text),
+		object_of(&arena, example_write(&arena, test->entry, "without", fixed->text), fixed->text)};
+	struct code_difference difference = {0};
+	object_compare(sides[0], sides[1], "equal", false, &arena, &difference);
+	if (difference.changed.count)
+		fail_msg("%s: %s", difference.changed.at[0].name, difference.changed.at[0].first);
+	assert_int_equal(difference.data.count, 0);
+	assert_true(difference.functions > 0);
+	object_free(sides[0]);
+	object_free(sides[1]);
+	arena_release(&arena);
+}
+
 /* What explain shows is there, and ids are found in any case. */
 static void entry_is_complete(void **state)
 {
@@ -278,7 +328,7 @@ static void entry_is_complete(void **state)
 	assert_ptr_equal(pattern_find(pattern->id), entry);
 	assert_ptr_equal(pattern_find(pattern->slug), entry);
 	assert_null(pattern_find("P00"));
-	assert_non_null(example_of(entry, "harmless"));
+	assert_true(example_of(entry, "harmless") || (example_of(entry, "equal") && !example_of(entry, "costs")));
 	unsigned lookalikes = 0;
 	for (size_t i = 0; i < entry->example_count; i++)
 		lookalikes += text_starts(entry->examples[i].kind, "lookalike ");
@@ -314,16 +364,17 @@ int main(int argc, char **argv)
 		for (size_t e = 0; e < entry->example_count; e++) {
 			const struct pattern_example *example = &entry->examples[e];
 			add(&arena, &tests, "fires where marked", fires_where_marked, entry, example);
-			bool also = text_starts(example->kind, "also ") && !text_ends(example->kind, " fixed");
-			if (strcmp(example->kind, "costs") == 0 || also)
+			if (is_shown(example->kind))
 				add(&arena, &tests, "candidate is as written", candidate_is_as_written, entry, example);
 			/* "also" may be a driver too. */
-			bool driver = also && strstr(example->text, "assay_workload =");
-			if (strcmp(example->kind, "costs") == 0 || driver) {
+			bool driver = !is_also(example->kind) || strstr(example->text, "assay_workload =");
+			if (is_shown(example->kind) && driver) {
 				add(&arena, &tests, "candidate gives equal outputs", candidate_gives_equal_outputs, entry, example);
-			} else if (strcmp(example->kind, "costs fixed") != 0) {
+			} else if (strcmp(example->kind, "costs fixed") != 0 && strcmp(example->kind, "equal fixed") != 0) {
 				add(&arena, &tests, "compiles", example_compiles, entry, example);
 			}
+			if (strcmp(example->kind, "equal") == 0)
+				add(&arena, &tests, "removal keeps the code", removal_keeps_the_code, entry, example);
 		}
 	}
 	if (argc > 1)

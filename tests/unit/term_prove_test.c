@@ -50,7 +50,13 @@ static void test_cells_and_lines(void **state)
 	finding_add(&arena, &run, "P01", "P01-first-pattern/costs.c");
 	finding_add(&arena, &run, "P02", "P02-advice-only/costs.c");
 	finding_add(&arena, &run, "P02", "P02-advice-only/harmless.c");
+	finding_add(&arena, &run, "R01", "R01-only-noise/equal.c");
+	finding_add(&arena, &run, "R02", "R02-noise-or-worse/costs.c");
 	struct hypothesis *costs = hypothesis_add(&arena, &run, "P01:costs");
+	/* Removals: one that changes nothing, one that costs somewhere. */
+	trial_add(&arena, &run, hypothesis_add(&arena, &run, "R01:equal"), "gcc-12", "-O2", VERDICT_NO_EFFECT, RUNG_CODE, 0);
+	trial_add(&arena, &run, hypothesis_add(&arena, &run, "R02:costs"), "gcc-12", "-O2", VERDICT_FASTER, RUNG_TIME, -20);
+	trial_add(&arena, &run, hypothesis_add(&arena, &run, "R02:equal"), "gcc-12", "-O2", VERDICT_NO_EFFECT, RUNG_CODE, 0);
 	static const char *const compilers[] = {"gcc-12", "gcc-13", "clang-14", "clang-19"};
 	static const enum verdict verdicts[] = {VERDICT_FASTER, VERDICT_NO_EFFECT, VERDICT_NO_EFFECT, VERDICT_INCONCLUSIVE,
 	                                        VERDICT_SLOWER, VERDICT_WRONG_RESULTS, VERDICT_FAILED, VERDICT_FASTER};
@@ -75,6 +81,10 @@ static void test_cells_and_lines(void **state)
 		"P01 first-pattern             -93 %     none    =code        ?   +2.5 %    wrong\n",
 		"P01 first-pattern            failed   -4.6 %\n",
 		"pattern                    clang-19 clang-19\n",
+		"R01 only-noise                =code",
+		"R02 noise-or-worse            -20 %",
+		"    where it is noise         =code",
+		"R01 only-noise\n  equal\n    gcc-12 -O2    no effect",
 		"  harmless        the detector is silent on it\n",
 		"  costs           found, but there is no candidate: advice only\n",
 		"-92.7 % [-93.7, inf] in time",
