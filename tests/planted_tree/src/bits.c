@@ -25,3 +25,13 @@ uint64_t bits_sum(const uint8_t *bytes, size_t count)
 		sum += bytes[i];
 	return sum;
 }
+
+int bits_between(uint64_t low, uint64_t high, uint64_t bits)
+{
+	if (low > high) {
+		low ^= high; /* plant: R02 */
+		high ^= low;
+		low ^= high;
+	}
+	return bits >= low && bits <= high;
+}

@@ -35,3 +35,11 @@ void bytes_mask_copy(uint8_t *out, const uint8_t *in, size_t size)
 {
 	copy_masked(out, in, size);
 }
+
+/* It takes the same time, whether they are exchanged or not. */
+void halves_exchange(uint64_t *one, uint64_t *other, uint64_t bit)
+{
+	uint64_t both = (0 - bit) & (*one ^ *other);
+	*one ^= both; /* twin: R02 */
+	*other ^= both;
+}

@@ -1,7 +1,7 @@
 /* meter: counts, sums up and looks up what a network card hands over. Every anti-pattern of the catalogue stands here once
  * ("plant: P01" on the line that must be reported), and beside it its harmless twin ("twin: P01"), which must not.
  * "no-strict-aliasing: P01" is harmless by the rules of the language and must be reported where the compile command
- * gives them up. */
+ * gives them up; "O3: R04" must be reported where the compiler would vectorise without it. */
 #ifndef METER_H
 #define METER_H
 
@@ -24,19 +24,28 @@ void rows_add(double *out, const double *a, const double *b, size_t count);
 double rows_dot(const double *a, const double *b, size_t count);
 void rows_scale_short(float *out, uint64_t *sum, const float *in, size_t count);
 uint64_t rows_dot_whole(const uint32_t *a, const uint32_t *b, size_t count);
+uint64_t rows_total(const uint32_t *row, size_t count);
+void rows_halve(uint32_t *row, size_t count);
+uint32_t rows_sum_odd_even(const uint32_t *row, size_t count);
+uint64_t rows_picked(const uint32_t *row, const uint32_t *order, size_t count);
 
 /* cipher.c */
 void bytes_mask(uint8_t *out, size_t size, const struct key *key);
 void words_mask(uint32_t *out, size_t size, const uint8_t *key);
 void words_key(uint32_t *out, size_t size, const struct wide_key *key);
+void halves_exchange(uint64_t *one, uint64_t *other, uint64_t bit);
 
 /* text.c */
 void name_lower(char *name);
 size_t name_dots(const char *name);
+size_t name_blanks(const char *name, size_t size);
+void name_clear(char *name, size_t size);
+int name_parse(unsigned *state, const char *at, const char *end);
 
 /* bits.c, wide.c */
 uint64_t bits_sum(const uint8_t *bytes, size_t count);
 uint64_t bits_count(const uint64_t *words, size_t count);
+int bits_between(uint64_t low, uint64_t high, uint64_t bits);
 void wide_add(const float *from, float *to);
 void wide_add_clean(const float *from, float *to);
 
@@ -60,5 +69,6 @@ uint64_t flow_limit_get(void);
 void lock_take(unsigned *lock);
 void lock_take_politely(unsigned *lock);
 void lock_release(unsigned *lock);
+long lock_thread(void);
 
 #endif

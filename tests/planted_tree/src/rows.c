@@ -40,3 +40,49 @@ uint64_t rows_dot_whole(const uint32_t *a, const uint32_t *b, size_t count) /* t
 		sum += (uint64_t)a[i] * b[i];
 	return sum;
 }
+
+uint64_t rows_total(const uint32_t *row, size_t count)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < count; i++) {
+		__builtin_prefetch(&row[i + 32]); /* plant: R05 */
+		total += row[i];
+	}
+	return total;
+}
+
+/* The next place can't be guessed. */
+uint64_t rows_picked(const uint32_t *row, const uint32_t *order, size_t count)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i + 8 < count; i++) {
+		__builtin_prefetch(&row[order[i + 8]]); /* twin: R05 */
+		total += row[order[i]];
+	}
+	return total;
+}
+
+void rows_halve(uint32_t *row, size_t count)
+{
+	size_t i = 0;
+	for (; i + 2 <= count; i += 2) { /* O3: R04 */
+		row[i] /= 2;
+		row[i + 1] /= 2;
+	}
+	for (; i < count; i++)
+		row[i] /= 2;
+}
+
+/* Two sums, each of its own. */
+uint32_t rows_sum_odd_even(const uint32_t *row, size_t count)
+{
+	uint32_t even = 0, odd = 0;
+	size_t i = 0;
+	for (; i + 2 <= count; i += 2) { /* twin: R04 */
+		even += row[i];
+		odd ^= row[i + 1];
+	}
+	for (; i < count; i++)
+		even += row[i];
+	return even ^ odd;
+}
