@@ -27,7 +27,8 @@ const struct pattern pattern_r05 = {
     .when_not = "The loop is so short that no prefetcher has seen the stream before it ends, or it goes through more streams at "
                 "once than the processor can follow (some sixteen), or the processor is a small one without a prefetcher.",
     .expected = "from nothing, where the loop waits for memory or for its arithmetic, to several times where it becomes vector "
-                "code without it (Lee, Kim and Vuduc 2012 for when software prefetching doesn't pay; assay prove R05)",
+                "code without it (Lee, Kim and Vuduc 2012 for when software prefetching doesn't pay; assay prove R05: nothing seen with "
+                "gcc 12 -O2, -72 % at -O3, -84 % with clang 19)",
     .refuted_by = "Equal or longer time without it on data that is larger than the caches.",
     .sources = (const char *const[]){"Jaekyu Lee, Hyesoon Kim and Richard Vuduc, When prefetching works, when it doesn't, and why, "
                                      "ACM TACO 9(1), 2012",
