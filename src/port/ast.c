@@ -801,8 +801,12 @@ static struct node *decl_node(struct unit *unit, CXCursor cursor)
 		out->type = parameter_type(unit, out->type);
 	if (out->kind == AST_VAR)
 		out->is_global = clang_Cursor_hasVarDeclGlobalStorage(cursor) == 1;
-	if (out->kind == AST_FUNCTION)
+	if (out->kind == AST_FUNCTION) {
 		out->is_definition = clang_isCursorDefinition(cursor);
+		out->is_external = clang_getCursorLinkage(cursor) == CXLinkage_External;
+		out->is_inline = clang_Cursor_isFunctionInlined(cursor);
+		out->is_hidden = clang_getCursorVisibility(cursor) != CXVisibility_Default;
+	}
 	if (node->kind == CXCursor_EnumConstantDecl) {
 		out->has_value = true;
 		out->value = clang_getEnumConstantDeclValue(cursor);
@@ -913,6 +917,7 @@ static struct node *expression_node(struct unit *unit, CXCursor cursor)
 		break;
 	case AST_SIZEOF:
 		out->name = word_spelled_at(unit, clang_getRangeStart(node->extent));
+		evaluate(unit, cursor, out);
 		break;
 	case AST_LABEL:
 		out->name = take(unit, clang_getCursorSpelling(cursor));
@@ -1115,16 +1120,34 @@ static bool under_tree(struct unit *unit, CXCursor cursor)
 	return file && file->in_tree;
 }
 
+static void attribute_add(struct unit *unit, struct ast_node *function, CXCursor cursor)
+{
+	const char *word = word_spelled_at(unit, clang_getRangeStart(clang_getCursorExtent(cursor)));
+	size_t size = strlen(word);
+	if (size > 4 && text_starts(word, "__") && text_ends(word, "__")) {
+		word += 2;
+		size -= 4;
+	}
+	if (size)
+		function->attributes = arena_printf(&unit->unit.arena, "%s%.*s ", function->attributes ? function->attributes : " ",
+		                                    (int)size, word);
+}
+
 static enum CXChildVisitResult visit_node(CXCursor cursor, CXCursor parent, CXClientData data)
 {
 	struct unit *unit = data;
 	struct arena *arena = &unit->unit.arena;
 	enum CXCursorKind kind = clang_getCursorKind(cursor);
-	if (clang_isPreprocessing(kind) || clang_isAttribute(kind))
+	if (clang_isPreprocessing(kind))
 		return CXChildVisit_Continue;
 	while (unit->open.count > 1 && !clang_equalCursors(unit->open.at[unit->open.count - 1].cursor, parent))
 		close_node(unit);
 	struct node *above = unit->open.at[unit->open.count - 1].node;
+	if (clang_isAttribute(kind)) {
+		if (above && above->node.kind == AST_FUNCTION)
+			attribute_add(unit, &above->node, cursor);
+		return CXChildVisit_Continue;
+	}
 	if (clang_isReference(kind)) {
 		/* Type names, designators; only a goto has no other way to say where it goes. */
 		if (kind == CXCursor_LabelRef && above)

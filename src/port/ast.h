@@ -86,11 +86,16 @@ struct ast_node {
 	bool arrow;      /* AST_MEMBER */
 	bool is_global;  /* AST_VAR, and AST_REF to one: static storage */
 	bool is_definition; /* AST_FUNCTION with a body */
+	bool is_external;   /* AST_FUNCTION: other units may call it by its name */
+	bool is_inline;     /* AST_FUNCTION: declared inline, here or before */
+	bool is_hidden;     /* AST_FUNCTION: not of default visibility, by attribute, pragma or flag */
 	const char *name;   /* of declarations and references; NULL: none */
 	const char *usr;    /* of functions, globals, fields, records, typedefs: equal for redeclarations; NULL: none */
+	const char *attributes; /* AST_FUNCTION: " noinline cold ", as written here and at earlier declarations, also in a
+	                         * macro's body, underscores around a name left out; NULL: none. What clang ignores is missing. */
 	const char *literal; /* AST_INT … as spelled, when it comes from the file */
 	bool has_value;
-	long long value; /* of AST_INT, AST_CHAR, names of enumerators; the memory order of AST_ATOMIC */
+	long long value; /* of AST_INT, AST_CHAR, AST_SIZEOF, names of enumerators; the memory order of AST_ATOMIC */
 	const struct ast_type *type; /* NULL: none */
 	struct ast_node *decl;   /* what a reference, member or call names: the definition when this unit has one; of files
 	                          * outside the tree it has no children; NULL: unknown. Compare decls by address. */

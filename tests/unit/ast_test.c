@@ -234,6 +234,25 @@ static void names_lead_to_their_declarations(void **state)
 	assert_true(top("g")->is_global);
 }
 
+static void functions_say_who_may_call_them(void **state)
+{
+	(void)state;
+	parse("#define SLOW __attribute__((__noinline__, cold))\n#define LOCAL __attribute__((visibility(\"hidden\")))\n"
+	      "int plain(void) { return 0; }\nstatic int own(void) { return plain(); }\nSLOW int slow(void);\n"
+	      "int slow(void) { return own(); }\nLOCAL int hidden(void);\nint hidden(void) { return 1; }\n"
+	      "inline int inlined(void);\nint inlined(void) { return 2; }\n"
+	      "#pragma GCC visibility push(hidden)\nint within(void) { return 3; }\n#pragma GCC visibility pop\n");
+	assert_true(top("plain")->is_external && !top("plain")->is_hidden && !top("plain")->is_inline);
+	assert_null(top("plain")->attributes);
+	assert_false(top("own")->is_external);
+	assert_string_equal(top("slow")->attributes, " noinline cold ");
+	assert_true(top("hidden")->is_hidden && top("hidden")->is_external);
+	assert_true(top("inlined")->is_inline);
+	assert_true(top("within")->is_hidden);
+	parse_with("int plain(void) { return 0; }\n", "gcc -O2 -fPIC -fvisibility=hidden -c a.c");
+	assert_true(top("plain")->is_hidden);
+}
+
 static void types_are_canonical(void **state)
 {
 	(void)state;
@@ -440,6 +459,7 @@ int main(void)
 	    TEST(for_clauses_are_told_apart),
 	    TEST(other_clauses_have_their_names),
 	    TEST(names_lead_to_their_declarations),
+	    TEST(functions_say_who_may_call_them),
 	    TEST(types_are_canonical),
 	    TEST(atomics_have_name_and_order),
 	    TEST(implicit_conversions_are_not_in_the_tree),
