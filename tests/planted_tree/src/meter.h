@@ -1,7 +1,8 @@
 /* meter: counts, sums up and looks up what a network card hands over. Every anti-pattern of the catalogue stands here once
  * ("plant: P01" on the line that must be reported), and beside it its harmless twin ("twin: P01"), which must not.
  * "no-strict-aliasing: P01" is harmless by the rules of the language and must be reported where the compile command
- * gives them up; "O3: R04" must be reported where the compiler would vectorise without it. */
+ * gives them up; "O3: R04" must be reported where the compiler would vectorise without it; "pic: S12" costs something in a
+ * shared library only. */
 #ifndef METER_H
 #define METER_H
 
@@ -64,6 +65,13 @@ void flow_insert(struct flow *flow);
 uint64_t flow_get(uint64_t key);
 int flow_limit_set(uint64_t limit);
 uint64_t flow_limit_get(void);
+
+/* keys.c */
+void keys_spread(uint32_t *buckets, const uint32_t *hashes, size_t count, uint32_t size);
+void keys_spread_fixed(uint32_t *buckets, const uint32_t *hashes, size_t count);
+void keys_rank(struct flow *flows, size_t count);
+const struct flow *keys_find(const struct flow *flows, size_t count, const struct flow *wanted);
+uint64_t keys_digest(const uint32_t *keys, size_t count);
 
 /* lock.c */
 void lock_take(unsigned *lock);

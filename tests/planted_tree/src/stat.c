@@ -13,7 +13,7 @@ static struct limit limits[16]; /* twin: P08 */
 
 static uint64_t bytes_total;
 
-void stat_packet(unsigned worker, uint32_t size)
+void stat_packet(unsigned worker, uint32_t size) /* pic: S12 */
 {
 	slots[worker].packets++;
 	slots[worker].bytes += size < limits[size & 15].size ? size : 0;
