@@ -253,6 +253,18 @@ static void functions_say_who_may_call_them(void **state)
 	assert_true(top("plain")->is_hidden);
 }
 
+static void sizes_have_their_values(void **state)
+{
+	(void)state;
+	parse("struct s { int at[5]; };\nunsigned long f(struct s *p, int n)\n{\n\tchar vla[n];\n"
+	      "\treturn sizeof *p + sizeof(short) + sizeof vla;\n}\n");
+	assert_int_equal(nth(top("f"), AST_SIZEOF, 0)->value, 20);
+	assert_int_equal(nth(top("f"), AST_SIZEOF, 1)->value, 2);
+	assert_false(nth(top("f"), AST_SIZEOF, 2)->has_value);
+	parse_with("unsigned long f(struct unknown *p) { return sizeof *p + sizeof(none); }\n", "cc -c a.c");
+	assert_true(unit->errors.count > 0);
+}
+
 static void types_are_canonical(void **state)
 {
 	(void)state;
@@ -460,6 +472,7 @@ int main(void)
 	    TEST(other_clauses_have_their_names),
 	    TEST(names_lead_to_their_declarations),
 	    TEST(functions_say_who_may_call_them),
+	    TEST(sizes_have_their_values),
 	    TEST(types_are_canonical),
 	    TEST(atomics_have_name_and_order),
 	    TEST(implicit_conversions_are_not_in_the_tree),
