@@ -27,7 +27,7 @@ static struct trial *trial_new(struct arena *arena, struct run *run, const char 
                                double low, double high)
 {
 	static struct workload workload = {.name = "cipher"};
-	struct hypothesis *h = filled_hypothesis(arena, run, NULL, CANDIDATE_PATCH, hypothesis, hypothesis, "");
+	struct hypothesis *h = filled_hypothesis(arena, run, NULL, CANDIDATE_FLAGS, hypothesis, hypothesis, "");
 	struct trial *trial = filled_trial(arena, run, h, &workload, block, verdict, RUNG_TIME, "");
 	if (low < high)
 		trial->effect = filled_interval((low + high) / 2, low, high);
