@@ -679,7 +679,7 @@ const char *agreement_summary(struct arena *arena, const struct agreement_of_run
 
 const char *agreement_question(const struct agreement_row *row)
 {
-	return row->surveys[0] ? row->surveys[0]->name : row->trials[0]->hypothesis->title;
+	return row->surveys[0] ? row->surveys[0]->name : hypothesis_title(row->trials[0]->hypothesis);
 }
 
 const char *agreement_where(struct arena *arena, const struct agreement_row *row)

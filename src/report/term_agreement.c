@@ -1,6 +1,7 @@
-/* Two runs beside each other: the report of `assay show --against`. */
+/* Two runs beside each other: the report of `assay show --beside`. */
 #include "report/report.h"
 
+#include "base/text.h"
 #include "report/phrase.h"
 
 void term_agreement(FILE *out, const struct agreement_of_runs *agreement, const struct term_options *options)
@@ -20,8 +21,9 @@ void term_agreement(FILE *out, const struct agreement_of_runs *agreement, const 
 				continue;
 			if (!question)
 				fprintf(out, "\n%s\n", agreement_heading(kind));
-			if (question != agreement_question(row))
-				term_paragraph(out, "  ", question = agreement_question(row), options);
+			if (!text_equal(question, agreement_question(row)))
+				term_paragraph(out, "  ", agreement_question(row), options);
+			question = agreement_question(row);
 			term_paragraph(out, "    ", agreement_where(&arena, row), options);
 			for (int side = 0; side < 2; side++)
 				term_paragraph(out, side ? "      second: " : "      first:  ", agreement_side(&arena, row, side), options);

@@ -34,6 +34,14 @@ static struct trial *trial_new(struct arena *arena, struct run *run, const char 
 	return trial;
 }
 
+static void run_untitled(struct arena *arena, struct run *run, enum verdict verdict)
+{
+	struct trial *trial = trial_new(arena, run, "untitled", "16", verdict, -3, 3);
+	struct hypothesis *hypothesis = run->hypotheses.at[run->hypotheses.count - 1];
+	hypothesis->title = NULL;
+	trial->hypothesis = hypothesis;
+}
+
 static struct survey *survey_new(struct arena *arena, struct run *run)
 {
 	struct survey *survey = arena_new(arena, struct survey);
@@ -175,6 +183,40 @@ static void test_reports(void **state)
 	arena_release(&arena);
 }
 
+/* A survey of several sizes is one question, whose name stands once above its places; a hypothesis may have no title. */
+static void test_headings(void **state)
+{
+	(void)state;
+	struct arena arena;
+	arena_init(&arena);
+	struct run *a = run_new(&arena, "a"), *b = run_new(&arena, "b");
+	for (int side = 0; side < 2; side++)
+		for (int size = 0; size < 2; size++) {
+			struct run *run = side ? b : a;
+			struct survey *survey = survey_new(&arena, run);
+			struct binding binding = {.name = "size", .value = size ? "4096" : "1024"};
+			survey->name = arena_strdup(&arena, "implementations"); /* as read from two files */
+			list_push(&arena, &survey->params, binding);
+			value_new(&arena, survey, "generic", VALUE_BASELINE, 0, 0);
+			value_new(&arena, survey, "sse2", side ? VALUE_SLOWER : VALUE_FASTER, -3, 3);
+		}
+	for (int side = 0; side < 2; side++)
+		run_untitled(&arena, side ? b : a, side ? VERDICT_SLOWER : VERDICT_FASTER);
+	struct agreement_of_runs agreement = runs_agreement(&arena, a, b);
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	assert_non_null(out);
+	term_agreement(out, &agreement, &(struct term_options){.width = 80});
+	fclose(out);
+	const char *heading = strstr(text, "\n  implementations\n");
+	assert_non_null(heading);
+	assert_null(strstr(heading + 1, "\n  implementations\n"));
+	assert_non_null(strstr(text, "\n  untitled\n"));
+	free(text);
+	arena_release(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_another_question),
 		cmocka_unit_test(test_surveys),
 		cmocka_unit_test(test_reports),
+		cmocka_unit_test(test_headings),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
