@@ -19,11 +19,8 @@ enum { PARTIAL_AGE_S = 600 };
 
 const char *cache_default_path(struct arena *arena, const char *name)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	/* The XDG specification: a relative path is to be ignored. */
-	if (cache && cache[0] == '/')
-		return arena_printf(arena, "%s/assay/%s", cache, name);
-	return home && home[0] == '/' ? arena_printf(arena, "%s/.cache/assay/%s", home, name) : NULL;
+	const char *folder = user_folder(arena, "XDG_CACHE_HOME", ".cache");
+	return folder ? arena_printf(arena, "%s/assay/%s", folder, name) : NULL;
 }
 
 static XXH128_canonical_t digest_of(const char *text, size_t size)

@@ -1,6 +1,7 @@
 #include "port/store.h"
 
 #include "base/text.h"
+#include "port/tree.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -137,16 +138,10 @@ static int store_exec(struct store *store, const char *sql)
 
 enum status store_default_path(struct arena *arena, const char **ret_path, struct err *err)
 {
-	const char *state = getenv("XDG_STATE_HOME");
-	/* The XDG specification: a relative path is to be ignored. */
-	if (state && state[0] == '/') {
-		*ret_path = arena_printf(arena, "%s/assay/assay.db", state);
-		return ST_OK;
-	}
-	const char *home = getenv("HOME");
-	if (!home || home[0] != '/')
+	const char *folder = user_folder(arena, "XDG_STATE_HOME", ".local/state");
+	if (!folder)
 		return err_set(err, ST_SYSTEM, "no folder for the store is known: set XDG_STATE_HOME or HOME to an absolute path");
-	*ret_path = arena_printf(arena, "%s/.local/state/assay/assay.db", home);
+	*ret_path = arena_printf(arena, "%s/assay/assay.db", folder);
 	return ST_OK;
 }
 

@@ -518,6 +518,14 @@ enum status file_read(struct arena *arena, const char *path, const char **ret_te
 	return ST_OK;
 }
 
+const char *user_folder(struct arena *arena, const char *variable, const char *below_home)
+{
+	const char *named = getenv(variable), *home = getenv("HOME");
+	if (named && named[0] == '/')
+		return named;
+	return home && home[0] == '/' ? path_join(arena, home, below_home) : NULL;
+}
+
 enum status folder_make(const char *path, struct err *err)
 {
 	char part[PATH_MAX];

@@ -48,6 +48,9 @@ bool tree_same(struct arena *arena, const char *snapshot, const char *clone, con
 /* What the path leads to, symbolic links followed; false also when it can't be asked. */
 bool path_is_file(const char *path);
 bool path_is_folder(const char *path);
+/* A folder of the user's: what the environment variable names ("XDG_STATE_HOME"), else `below_home` (".local/state") in the
+ * home folder. The XDG specification has a relative path ignored. NULL: no home folder is known. */
+const char *user_folder(struct arena *arena, const char *variable, const char *below_home);
 /* Writes a whole file. */
 MUST_CHECK enum status file_write(const char *path, const char *text, size_t size, struct err *err);
 /* A whole file, 0-terminated. */
