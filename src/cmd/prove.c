@@ -1,8 +1,9 @@
 /* assay prove: the catalogue's own proving pairs on this machine.
  *
  * Every pattern carries a driver where it costs, the same after its candidate, and one that looks the same and costs
- * nothing; a removal one where the trick changes nothing. They are written into a folder of their own, scanned as a project is, and settled like any hypothesis: the
- * answer to "does this pattern cost here, with my compilers" is a run like others, with its proofs. */
+ * nothing; a removal one where the trick changes nothing. They are written into a folder of their own, scanned as a
+ * project is, and settled like any hypothesis: the answer to "does this pattern cost here, with my compilers" is a run
+ * like others, with its proofs. */
 #include "cmd/cmd.h"
 
 #include "base/text.h"

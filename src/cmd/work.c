@@ -307,7 +307,7 @@ void work_release(struct work *work)
 		return;
 	progress_clear(&work->progress);
 	build_close(&work->session);
-	if (work->session.objects.folder)
+	if (work->session.objects.grown)
 		cache_trim(work->session.objects.folder, OBJECTS_BYTES);
 	store_close(work->store);
 	arena_release(&work->session.arena);

@@ -16,6 +16,7 @@ struct progress {
 /* Objects that earlier runs compiled; stage/build_cache.c. */
 struct object_cache {
 	const char *folder; /* NULL: everything is compiled anew */
+	bool grown;         /* by this session */
 	struct string_list compilers, identities; /* how they are installed, as far as it was asked */
 };
 

@@ -659,15 +659,20 @@ static unsigned long long text_mix(unsigned long long hash, const char *text)
 	return text_hash(text, strlen(text) + 1, hash);
 }
 
+/* Of everything that the unit's products depend on: its command and where it is started say in which copy, too. */
+static unsigned long long unit_mix(unsigned long long hash, const struct unit *unit)
+{
+	hash = text_mix(hash, unit->directory);
+	for (size_t i = 0; i < unit->argv.count; i++)
+		hash = text_mix(hash, unit->argv.at[i]);
+	return hash;
+}
+
 static enum status place_make(struct builder *builder, struct err *err)
 {
 	unsigned long long hash = text_mix(TEXT_HASH_SEED, builder->variant->tree);
-	for (size_t i = 0; i < builder->variant->units.count; i++) {
-		const struct unit *unit = &builder->variant->units.at[i];
-		hash = text_mix(hash, unit->directory);
-		for (size_t k = 0; k < unit->argv.count; k++)
-			hash = text_mix(hash, unit->argv.at[k]);
-	}
+	for (size_t i = 0; i < builder->variant->units.count; i++)
+		hash = unit_mix(hash, &builder->variant->units.at[i]);
 	if (builder->workload) {
 		hash = text_mix(hash, builder->workload->name);
 		for (size_t i = 0; i < builder->workload->libs.count; i++)
@@ -817,16 +822,12 @@ static enum status units_make(struct session *session, struct variant *variant, 
 	return status;
 }
 
-/* A unit's products are named after its folder and command, which say in which copy and how it is compiled: workloads that
- * compile the same source in the same way share them. */
+/* A unit's products are named after what they depend on: workloads that compile the same source in the same way share them. */
 static const char **unit_paths(struct session *session, const struct variant *variant, const char *suffix)
 {
 	const char **paths = arena_alloc(&session->arena, (variant->units.count + 1) * sizeof *paths);
 	for (size_t i = 0; i < variant->units.count; i++) {
-		const struct unit *unit = &variant->units.at[i];
-		unsigned long long hash = text_mix(TEXT_HASH_SEED, unit->directory);
-		for (size_t k = 0; k < unit->argv.count; k++)
-			hash = text_mix(hash, unit->argv.at[k]);
+		unsigned long long hash = unit_mix(TEXT_HASH_SEED, &variant->units.at[i]);
 		paths[i] = arena_printf(&session->arena, "%s/u%016llx%s", session->workdir, hash, suffix);
 		/* A source that is named twice: the linker is to have its say, not two compilers that write one file. */
 		for (size_t k = 0; k < i; k++)
@@ -906,8 +907,10 @@ enum status build_compile(struct session *session, struct variant *variant, cons
 	for (size_t i = 0; i < variant->units.count && status == ST_OK && !variant->failure; i++) {
 		if (paths[i])
 			variant->units.at[i].object = paths[i];
-		if (keys[i])
+		if (keys[i]) {
 			cache_put(session->objects.folder, keys[i], paths[i]);
+			session->objects.grown = true;
+		}
 	}
 	return status;
 }

@@ -2,18 +2,18 @@
 
 #include "base/text.h"
 #include "port/cache.h"
+#include "port/flags.h"
 #include "port/proc.h"
 #include "port/tree.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* Options by which an object depends on more than the text, as beginnings of words. */
+/* Options by which an object depends on more than the text, as beginnings of words; besides those that no command of ours
+ * has (port/flags.h), but that may be a word of the compiler's name. */
 static const char *const open_ended[] = {
-	"@", "-B", "-fplugin", "-fpass-plugin", "-load", "-wrapper", "-specs", "--specs", "-fprofile-", "-fbranch-probabilities",
-	"-fauto-profile", "-fcs-profile", "--coverage", "-fcoverage", "-ftest-coverage", "-flto", "-gsplit-dwarf", "-save-temps",
-	"--save-temps", "-Xclang", "-Xassembler", "-Wa,", "-fembed-bitcode", "-fthinlto", "-mllvm", "-ivfsoverlay", "-fmodule", "-frandom-seed",
-	"-fdump", "-fcallgraph", "-fopt-info", "-fsave-optimization-record", "-fsanitize-ignorelist", "-fsanitize-blacklist"};
+	"-fprofile-", "-fbranch-probabilities", "-fauto-profile", "-fcs-profile", "-fthinlto", "-frandom-seed", "-ivfsoverlay",
+	"-fsanitize-ignorelist", "-fsanitize-blacklist", "-fsave-optimization-record", "-Xclang", "-Xassembler", "-Wa,", "-mllvm", NULL};
 
 /* Environment variables by which a compiler finds its parts. */
 static const char *const environment[] = {"COMPILER_PATH", "GCC_EXEC_PREFIX", "LIBRARY_PATH", "CCC_OVERRIDE_OPTIONS", "PATH"};
@@ -22,11 +22,11 @@ static bool depends_on_more(const struct unit *unit)
 {
 	for (size_t i = 0; i < unit->argv.count; i++) {
 		const char *word = unit->argv.at[i];
-		for (size_t k = 0; k < sizeof open_ended / sizeof *open_ended; k++)
-			if (text_starts(word, open_ended[k]))
-				return true;
-		/* Another host, another meaning. */
-		if (text_ends(word, "=native"))
+		bool ours = text_starts(word, "-ffile-prefix-map=");
+		if (!ours && flag_strip(unit->argv.at + i, unit->argv.count - i))
+			return true;
+		/* On another host, "native" has another meaning. */
+		if (text_starts_with_one_of(word, open_ended) || text_ends(word, "=native"))
 			return true;
 	}
 	/* Assembly may read files by .incbin and .include that no preprocessor shows. */
@@ -37,15 +37,14 @@ static bool depends_on_more(const struct unit *unit)
  * information may hold macros, and a switch may record the whole command. */
 static bool preprocessor_only(const struct unit *unit, size_t index, bool *ret_two)
 {
-	static const char *const recording[] = {"-g3", "-ggdb3", "-fdebug-macro", "-frecord-", "-grecord-"};
+	static const char *const recording[] = {"-g3", "-ggdb3", "-fdebug-macro", "-frecord-", "-grecord-", NULL};
 	const char *word = unit->argv.at[index];
 	*ret_two = strcmp(word, "-D") == 0 || strcmp(word, "-U") == 0;
 	if (!text_starts(word, "-D") && !text_starts(word, "-U"))
 		return false;
 	for (size_t i = 0; i < unit->argv.count; i++)
-		for (size_t k = 0; k < sizeof recording / sizeof *recording; k++)
-			if (text_starts(unit->argv.at[i], recording[k]))
-				return false;
+		if (text_starts_with_one_of(unit->argv.at[i], recording))
+			return false;
 	return true;
 }
 
