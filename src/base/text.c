@@ -214,6 +214,11 @@ unsigned long long text_hash(const void *data, size_t size, unsigned long long s
 	return hash;
 }
 
+bool text_is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 size_t utf8_sequence(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;

@@ -31,6 +31,7 @@ char *text_join(struct arena *arena, const struct string_list *words, const char
 /* The last `lines` lines of `text`, without a trailing newline. */
 char *text_tail(struct arena *arena, const char *text, size_t lines);
 
+bool text_is_word(char c); /* what a C name is made of: ASCII letters, digits, _ */
 /* Length of the valid UTF-8 sequence at `at`, 0 when there is none (RFC 3629: no overlong forms, no surrogates). */
 size_t utf8_sequence(const char *at);
 /* `text` itself when it is UTF-8, else a copy with U+FFFD for every wrong byte. */

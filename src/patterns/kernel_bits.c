@@ -25,17 +25,17 @@ static bool is_word(const struct ast_type *type)
 /* x in `x &= x - 1` and `x = x & (x - 1)`. */
 static struct ast_node *cleared(struct ast_node *step)
 {
-	struct ast_node *word = kernel_local(kernel_child(step, 0)), *less = kernel_child(step, 1);
+	struct ast_node *word = kernel_local(ast_operand(step, 0)), *less = ast_operand(step, 1);
 	if (!word || !less)
 		return NULL;
 	if (step->kind == AST_ASSIGN && less->kind == AST_BINARY && less->op == OP_AND) {
-		struct ast_node *left = kernel_child(less, 0), *right = kernel_child(less, 1);
+		struct ast_node *left = ast_operand(less, 0), *right = ast_operand(less, 1);
 		less = path_equal(left, word) ? right : path_equal(right, word) ? left : NULL;
 	} else if (step->kind != AST_COMPOUND_ASSIGN || step->op != OP_AND) {
 		return NULL;
 	}
-	bool right = less && less->kind == AST_BINARY && less->op == OP_SUB && path_equal(kernel_child(less, 0), word) &&
-	             kernel_is_constant(kernel_child(less, 1), 1);
+	bool right = less && less->kind == AST_BINARY && less->op == OP_SUB && path_equal(ast_operand(less, 0), word) &&
+	             kernel_is_constant(ast_operand(less, 1), 1);
 	return right ? word : NULL;
 }
 
@@ -43,15 +43,15 @@ static struct ast_node *cleared(struct ast_node *step)
 static struct ast_node *shifted(struct ast_node *step, enum ast_op shift)
 {
 	step = ast_strip(step);
-	struct ast_node *word = step ? kernel_local(kernel_child(step, 0)) : NULL, *by = step ? kernel_child(step, 1) : NULL;
+	struct ast_node *word = step ? kernel_local(ast_operand(step, 0)) : NULL, *by = step ? ast_operand(step, 1) : NULL;
 	if (!word || !by)
 		return NULL;
 	enum ast_op op = step->op;
 	if (step->kind == AST_ASSIGN && by->kind == AST_BINARY) {
 		op = by->op;
-		if (!path_equal(kernel_child(by, 0), word))
+		if (!path_equal(ast_operand(by, 0), word))
 			return NULL;
-		by = kernel_child(by, 1);
+		by = ast_operand(by, 1);
 	} else if (step->kind != AST_COMPOUND_ASSIGN) {
 		return NULL;
 	}
@@ -64,21 +64,21 @@ static struct ast_node *shifted(struct ast_node *step, enum ast_op shift)
 static bool is_lowest_bit(struct ast_node *node, struct ast_node *word)
 {
 	node = ast_strip_casts(node);
-	return node && node->kind == AST_BINARY && node->op == OP_AND && path_equal(kernel_child(node, 0), word) &&
-	       kernel_is_constant(kernel_child(node, 1), 1);
+	return node && node->kind == AST_BINARY && node->op == OP_AND && path_equal(ast_operand(node, 0), word) &&
+	       kernel_is_constant(ast_operand(node, 1), 1);
 }
 
 /* n in `n += x & 1` and `if (x & 1) n++;`. */
 static struct ast_node *counts_lowest(struct ast_node *step, struct ast_node *word)
 {
-	if (step->kind == AST_COMPOUND_ASSIGN && step->op == OP_ADD && is_lowest_bit(kernel_child(step, 1), word))
-		return kernel_local(kernel_child(step, 0));
+	if (step->kind == AST_COMPOUND_ASSIGN && step->op == OP_ADD && is_lowest_bit(ast_operand(step, 1), word))
+		return kernel_local(ast_operand(step, 0));
 	if (step->kind != AST_IF || step->otherwise || !is_lowest_bit(kernel_nonzero(step->condition), word) || !step->body)
 		return NULL;
 	struct ast_node *then = step->body;
 	if (then->kind == AST_COMPOUND && then->children.count == 1)
 		then = then->children.at[0];
-	return kernel_stepped(then, 1) ? kernel_local(kernel_child(ast_strip(then), 0)) : NULL;
+	return kernel_stepped(then, 1) ? kernel_local(ast_operand(ast_strip(then), 0)) : NULL;
 }
 
 /* The count's start, where the loop has one. False: it does something else. */
@@ -97,8 +97,8 @@ static bool power_of(const struct loop *loop, const struct ast_node_list *steps,
 	if (steps->count != 1 || condition->kind != AST_BINARY || condition->op != OP_LT)
 		return false;
 	bits->task = TASK_POWER;
-	bits->count = kernel_local(kernel_child(condition, 0));
-	bits->word = kernel_child(condition, 1);
+	bits->count = kernel_local(ast_operand(condition, 0));
+	bits->word = ast_operand(condition, 1);
 	struct ast_node *value = NULL;
 	return bits->count && bits->word && path_equal(shifted(steps->at[0], OP_SHL), bits->count) &&
 	       !path_equal(bits->word, bits->count) && loop_keeps(loop, bits->word) &&
@@ -120,20 +120,20 @@ static bool bits_of(const struct loop *loop, struct arena *arena, struct bits *b
 	bits->word = shifted(condition, OP_SHR);
 	if (bits->word && !second && kernel_stepped(first, 1)) {
 		bits->task = TASK_LOGARITHM;
-		bits->count = kernel_local(kernel_child(ast_strip(first), 0));
+		bits->count = kernel_local(ast_operand(ast_strip(first), 0));
 		return bits->count && start_of(loop, bits);
 	}
 	if (!second)
 		return false;
-	bool above_one = condition->kind == AST_BINARY && condition->op == OP_GT && kernel_is_constant(kernel_child(condition, 1), 1);
-	bits->word = kernel_local(above_one ? kernel_child(condition, 0) : kernel_nonzero(condition));
+	bool above_one = condition->kind == AST_BINARY && condition->op == OP_GT && kernel_is_constant(ast_operand(condition, 1), 1);
+	bits->word = kernel_local(above_one ? ast_operand(condition, 0) : kernel_nonzero(condition));
 	if (!bits->word)
 		return false;
 	for (unsigned order = 0; order < 2; order++) {
 		struct ast_node *change = order ? first : second, *counting = order ? second : first;
 		bool shifts = path_equal(shifted(change, OP_SHR), bits->word);
 		if (kernel_stepped(counting, 1))
-			bits->count = kernel_local(kernel_child(ast_strip(counting), 0));
+			bits->count = kernel_local(ast_operand(ast_strip(counting), 0));
 		else if (!order && !above_one && shifts) /* the bit is looked at before it is shifted out */
 			bits->count = counts_lowest(counting, bits->word);
 		else
@@ -201,8 +201,8 @@ static bool starts_as_power(const struct loop *loop, const struct bits *bits)
 		if (block->children.at[i] != loop->node)
 			continue;
 		struct ast_node *before = ast_strip(block->children.at[i - 1]);
-		if (before->kind == AST_ASSIGN && kernel_is_local(kernel_child(before, 0), decl))
-			return node_constant(kernel_child(before, 1), &value) && is_power_of_two((unsigned long long)value);
+		if (before->kind == AST_ASSIGN && kernel_is_local(ast_operand(before, 0), decl))
+			return node_constant(ast_operand(before, 1), &value) && is_power_of_two((unsigned long long)value);
 		return before->kind == AST_DECL_STMT && node_holds(before, decl) && decl->init && node_constant(decl->init, &value) &&
 		       is_power_of_two((unsigned long long)value);
 	}
@@ -237,7 +237,7 @@ static void power_report(struct kernel_look *look, const struct loop *loop, cons
 	struct finding *finding = finding_new(
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name, SEVERITY_LOW,
 	    arena_printf(arena, "%s is doubled until it reaches %s: the position of the highest bit gives the power at once",
-	                 kernel_quoted(look, bits->count), kernel_quoted(look, bits->word)));
+	                 node_quoted(look->unit, bits->count, look->sink->arena), node_quoted(look->unit, bits->word, look->sink->arena)));
 	finding->claim = "26 to 0.6 ns for a 64-bit word (gcc -O2, catalogue's own measurement); nothing where it is rare";
 	const char *type = kernel_type(power);
 	if (power->is_signed || limit->is_signed || power->size != limit->size || !type || !kernel_replaceable(look, loop) ||
@@ -246,7 +246,7 @@ static void power_report(struct kernel_look *look, const struct loop *loop, cons
 		return;
 	}
 	finding->contract = arena_printf(arena, "%s is at most half of its type's range and one: for more the loop never ends",
-	                                 kernel_quoted(look, bits->word));
+	                                 node_quoted(look->unit, bits->word, look->sink->arena));
 	kernel_replace(look, loop, finding,
 	               arena_printf(arena, "if (%s < %s) %s = (%s)1 << (%lld - __builtin_clz%s(%s - 1));", bits->count->name,
 	                            bits->word->name, bits->count->name, type, power->size * 8, suffix_of(power),
@@ -270,7 +270,7 @@ static void count_report(struct kernel_look *look, const struct loop *loop, cons
 	    narrow || (popcnt && lowest) ? SEVERITY_LOW : SEVERITY_MEDIUM,
 	    arena_printf(arena, lowest ? "the bits of %s are counted one by one: as many steps as bits are set"
 	                               : "the bits of %s are counted one by one: as many steps as the word is long",
-	                 kernel_quoted(look, bits->word)));
+	                 node_quoted(look->unit, bits->word, look->sink->arena)));
 	if (popcnt && lowest)
 		finding->claim = "nothing with gcc 12 and clang 14 or newer, which put the processor's instruction into the loop's "
 		                 "place by themselves when the flags allow it, as here; an older compiler: 16 to 0.3 ns for a 64-bit "
@@ -298,7 +298,7 @@ static void length_report(struct kernel_look *look, const struct loop *loop, con
 	struct finding *finding = finding_new(
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name,
 	    node_in_loop(loop->node) && bits->word->type->size > 2 && !loop_is_aside(loop) ? SEVERITY_MEDIUM : SEVERITY_LOW,
-	    arena_printf(arena, "the highest bit of %s is sought one shift at a time", kernel_quoted(look, bits->word)));
+	    arena_printf(arena, "the highest bit of %s is sought one shift at a time", node_quoted(look->unit, bits->word, look->sink->arena)));
 	finding->claim = bits->ends_at_one
 	                     ? "26 to 0.6 ns for a 64-bit word with gcc -O2 (catalogue's own measurement)"
 	                     : "26 to 0.6 ns for a 64-bit word with gcc -O2 (catalogue's own measurement); nothing with clang 19, "

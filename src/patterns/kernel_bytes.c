@@ -21,9 +21,9 @@ static bool counts(const struct loop *loop, struct assembly *assembly)
 {
 	struct ast_node *condition = ast_strip_casts(loop->node->condition), *start = NULL;
 	long long first, last;
-	struct ast_node *index = condition && condition->kind == AST_BINARY ? kernel_local(kernel_child(condition, 0)) : NULL;
+	struct ast_node *index = condition && condition->kind == AST_BINARY ? kernel_local(ast_operand(condition, 0)) : NULL;
 	if (!index || !loop->node->increment || kernel_started(loop, index->decl, &start) != START_OWN ||
-	    !node_constant(start, &first) || !node_constant(kernel_child(condition, 1), &last))
+	    !node_constant(start, &first) || !node_constant(ast_operand(condition, 1), &last))
 		return false;
 	assembly->index = index->decl;
 	if (kernel_stepped(loop->node->increment, 1) == assembly->index && first == 0 && condition->op == OP_LT) {
@@ -42,9 +42,9 @@ static bool is_byte_at(struct ast_node *node, struct assembly *assembly)
 {
 	const struct ast_type *type = node && node->kind == AST_SUBSCRIPT ? node->type : NULL;
 	if (!type || type->size != 1 || type->is_signed || type->kind != TYPE_CHAR || type->is_volatile ||
-	    !kernel_is_local(kernel_child(node, 1), assembly->index))
+	    !kernel_is_local(ast_operand(node, 1), assembly->index))
 		return false;
-	assembly->bytes = kernel_local(kernel_child(node, 0));
+	assembly->bytes = kernel_local(ast_operand(node, 0));
 	return assembly->bytes != NULL;
 }
 
@@ -53,7 +53,7 @@ static bool is_eightfold(struct ast_node *node, const struct ast_node *index)
 {
 	if (!node || node->kind != AST_BINARY)
 		return false;
-	struct ast_node *left = kernel_child(node, 0), *right = kernel_child(node, 1);
+	struct ast_node *left = ast_operand(node, 0), *right = ast_operand(node, 1);
 	if (node->op == OP_SHL)
 		return kernel_is_local(left, index) && kernel_is_constant(right, 3);
 	return node->op == OP_MUL && ((kernel_is_local(left, index) && kernel_is_constant(right, 8)) ||
@@ -68,19 +68,19 @@ static bool is_sum(const struct ast_node *node)
 static bool is_shift_of(struct ast_node *node, struct ast_node *number)
 {
 	return node && node->kind == AST_BINARY &&
-	       ((node->op == OP_SHL && kernel_is_constant(kernel_child(node, 1), 8)) ||
-	        (node->op == OP_MUL && kernel_is_constant(kernel_child(node, 1), 256))) &&
-	       path_equal(kernel_child(node, 0), number);
+	       ((node->op == OP_SHL && kernel_is_constant(ast_operand(node, 1), 8)) ||
+	        (node->op == OP_MUL && kernel_is_constant(ast_operand(node, 1), 256))) &&
+	       path_equal(ast_operand(node, 0), number);
 }
 
 static bool assembles(struct ast_node *step, struct assembly *assembly)
 {
-	struct ast_node *number = kernel_local(kernel_child(step, 0)), *value = kernel_child(step, 1);
+	struct ast_node *number = kernel_local(ast_operand(step, 0)), *value = ast_operand(step, 1);
 	if (!number || !value)
 		return false;
 	assembly->number = number;
 	if (step->kind == AST_ASSIGN && is_sum(value)) {
-		struct ast_node *left = kernel_child(value, 0), *right = kernel_child(value, 1);
+		struct ast_node *left = ast_operand(value, 0), *right = ast_operand(value, 1);
 		if (is_shift_of(left, number) && is_byte_at(right, assembly)) {
 			assembly->shifts_in = true;
 			return true;
@@ -89,9 +89,9 @@ static bool assembles(struct ast_node *step, struct assembly *assembly)
 	} else if (step->kind != AST_COMPOUND_ASSIGN || step->op != OP_OR) {
 		return false;
 	}
-	return value && value->kind == AST_BINARY && value->op == OP_SHL && is_byte_at(kernel_child(value, 0), assembly) &&
-	       is_eightfold(kernel_child(value, 1), assembly->index) &&
-	       kernel_child(value, 0)->parent && kernel_child(value, 0)->parent->kind == AST_CAST;
+	return value && value->kind == AST_BINARY && value->op == OP_SHL && is_byte_at(ast_operand(value, 0), assembly) &&
+	       is_eightfold(ast_operand(value, 1), assembly->index) &&
+	       ast_operand(value, 0)->parent && ast_operand(value, 0)->parent->kind == AST_CAST;
 }
 
 /* `v = (uint64_t)p[0] << 56 | …;`, the bytes in the order in which they stand in memory. */
@@ -126,7 +126,7 @@ static bool numbers_look(struct kernel_look *look, const struct loop *loop)
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name,
 	    assembly.count == 8 && node_in_loop(loop->node) ? SEVERITY_MEDIUM : SEVERITY_LOW,
 	    arena_printf(arena, "%s is put together from %u bytes by a loop: written out, compilers make one load of it",
-	                 kernel_quoted(look, assembly.number), assembly.count));
+	                 node_quoted(look->unit, assembly.number, look->sink->arena), assembly.count));
 	finding->claim = "2.1 to 0.3 ns for 8 bytes (gcc -O2, catalogue's own measurement); clang unrolls the loop by itself, and "
 	                 "merges up to 4 bytes";
 	const char *name = kernel_type(type);
@@ -164,7 +164,7 @@ static struct ast_node *walked(struct ast_node *node)
 	if (!node || node->kind != AST_UNARY || node->op != OP_DEREF)
 		return NULL;
 	struct ast_node *pointer = ast_strip(node->children.at[0]);
-	return pointer && pointer->kind == AST_UNARY && pointer->op == OP_POST_INC ? kernel_local(kernel_child(pointer, 0)) : NULL;
+	return pointer && pointer->kind == AST_UNARY && pointer->op == OP_POST_INC ? kernel_local(ast_operand(pointer, 0)) : NULL;
 }
 
 static bool is_plain_byte(const struct ast_node *node)
@@ -175,7 +175,7 @@ static bool is_plain_byte(const struct ast_node *node)
 /* `while (n--) *to++ = *from++;` and `for (i = 0; i < n; i++) to[i] = from[i];`. */
 static bool copy_of(const struct loop *loop, const struct ast_node_list *steps, struct copy *copy)
 {
-	struct ast_node *step = steps->at[0], *to = kernel_child(step, 0), *from = kernel_child(step, 1);
+	struct ast_node *step = steps->at[0], *to = ast_operand(step, 0), *from = ast_operand(step, 1);
 	struct ast_node *condition = kernel_nonzero(loop->node->condition);
 	if (step->kind != AST_ASSIGN || !is_plain_byte(to) || !is_plain_byte(from) || !condition)
 		return false;
@@ -183,17 +183,17 @@ static bool copy_of(const struct loop *loop, const struct ast_node_list *steps, 
 	if (to->kind == AST_UNARY && from->kind == AST_UNARY && steps->count == 1) {
 		copy->to = walked(to);
 		copy->from = walked(from);
-		copy->count = condition->kind == AST_UNARY && condition->op == OP_POST_DEC ? kernel_local(kernel_child(condition, 0)) : NULL;
+		copy->count = condition->kind == AST_UNARY && condition->op == OP_POST_DEC ? kernel_local(ast_operand(condition, 0)) : NULL;
 		return copy->to && copy->from && copy->count && kernel_started(loop, copy->count->decl, &start) == START_NONE;
 	}
-	struct ast_node *index = kernel_local(kernel_child(condition, 0));
+	struct ast_node *index = kernel_local(ast_operand(condition, 0));
 	if (to->kind != AST_SUBSCRIPT || from->kind != AST_SUBSCRIPT || steps->count != 2 || condition->kind != AST_BINARY ||
 	    condition->op != OP_LT || !index || kernel_stepped(steps->at[1], 1) != index->decl ||
-	    !kernel_is_local(kernel_child(to, 1), index->decl) || !kernel_is_local(kernel_child(from, 1), index->decl))
+	    !kernel_is_local(ast_operand(to, 1), index->decl) || !kernel_is_local(ast_operand(from, 1), index->decl))
 		return false;
-	copy->to = kernel_child(to, 0);
-	copy->from = kernel_child(from, 0);
-	copy->count = kernel_child(condition, 1);
+	copy->to = ast_operand(to, 0);
+	copy->from = ast_operand(from, 0);
+	copy->count = ast_operand(condition, 1);
 	return kernel_started(loop, index->decl, &start) == START_OWN && node_is_zero(start) && copy->to->kind == AST_REF &&
 	       copy->from->kind == AST_REF && loop_keeps(loop, copy->count) && copy->count->kind == AST_REF &&
 	       !copy->count->has_value && loop_keeps(loop, copy->to) && loop_keeps(loop, copy->from);
@@ -233,7 +233,7 @@ static void copies_look(struct kernel_look *look, const struct loop *loop)
 		return;
 	struct finding *finding = finding_new(
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name, SEVERITY_LOW,
-	    arena_printf(arena, "%s is copied to %s byte by byte%s", kernel_quoted(look, copy.from), kernel_quoted(look, copy.to),
+	    arena_printf(arena, "%s is copied to %s byte by byte%s", node_quoted(look->unit, copy.from, look->sink->arena), node_quoted(look->unit, copy.to, look->sink->arena),
 	                 apart ? ", and the flags keep the compiler from calling memcpy()" : ""));
 	finding->claim = "some 10 times for a kilobyte in cache (gcc -O2: one byte a cycle); nothing for a few bytes, nor with clang "
 	                 "or gcc -O3, which make vector code of the loop";
@@ -248,7 +248,7 @@ static void copies_look(struct kernel_look *look, const struct loop *loop)
 	if (walks && (kernel_lives_on(loop, copy.to->decl) || kernel_lives_on(loop, copy.from->decl) || kernel_lives_on(loop, copy.count->decl)))
 		text = arena_printf(arena, "{ %s %s += %s; %s += %s; %s = -1; }", text, to, count, from, count, count);
 	else if (!walks && loop->node->init->kind != AST_DECL_STMT)
-		text = arena_printf(arena, "{ %s %s = %s; }", text, kernel_child(ast_strip_casts(loop->node->condition), 0)->name, count);
+		text = arena_printf(arena, "{ %s %s = %s; }", text, ast_operand(ast_strip_casts(loop->node->condition), 0)->name, count);
 	kernel_replace(look, loop, finding, text);
 }
 

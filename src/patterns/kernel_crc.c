@@ -45,7 +45,7 @@ static struct ast_node *resolved(const struct loop *loop, struct ast_node *index
 		return ast_strip_casts(index->decl->init);
 	for (size_t i = 0; i < loop->writes.count; i++)
 		if (path_equal(loop->writes.at[i], index) && loop->write_sites.at[i]->kind == AST_ASSIGN)
-			return kernel_child(loop->write_sites.at[i], 1);
+			return ast_operand(loop->write_sites.at[i], 1);
 	return index;
 }
 
@@ -54,17 +54,17 @@ static bool is_first_byte(struct ast_node *node, const struct step *step)
 {
 	if (step->reflected)
 		return path_equal(node, step->crc);
-	return node->kind == AST_BINARY && node->op == OP_SHR && path_equal(kernel_child(node, 0), step->crc) && step->crc->type &&
-	       kernel_is_constant(kernel_child(node, 1), step->crc->type->size * 8 - 8);
+	return node->kind == AST_BINARY && node->op == OP_SHR && path_equal(ast_operand(node, 0), step->crc) && step->crc->type &&
+	       kernel_is_constant(ast_operand(node, 1), step->crc->type->size * 8 - 8);
 }
 
 static struct ast_node *unmasked(struct ast_node *node)
 {
 	if (node && node->kind == AST_BINARY && node->op == OP_AND) {
-		if (kernel_is_constant(kernel_child(node, 1), 0xff))
-			return kernel_child(node, 0);
-		if (kernel_is_constant(kernel_child(node, 0), 0xff))
-			return kernel_child(node, 1);
+		if (kernel_is_constant(ast_operand(node, 1), 0xff))
+			return ast_operand(node, 0);
+		if (kernel_is_constant(ast_operand(node, 0), 0xff))
+			return ast_operand(node, 1);
 	}
 	return node;
 }
@@ -75,7 +75,7 @@ static bool index_of(const struct loop *loop, struct ast_node *index, struct ste
 	if (!index)
 		return false;
 	if (index->kind == AST_BINARY && index->op == OP_XOR) {
-		struct ast_node *left = unmasked(kernel_child(index, 0)), *right = unmasked(kernel_child(index, 1));
+		struct ast_node *left = unmasked(ast_operand(index, 0)), *right = unmasked(ast_operand(index, 1));
 		if (!left || !right)
 			return false;
 		step->byte = is_first_byte(left, step) ? right : is_first_byte(right, step) ? left : NULL;
@@ -93,10 +93,10 @@ static bool index_of(const struct loop *loop, struct ast_node *index, struct ste
 static bool shift_of(struct ast_node *node, struct step *step)
 {
 	long long mask;
-	if (node && node->kind == AST_BINARY && node->op == OP_AND && node_constant(kernel_child(node, 1), &mask))
-		node = kernel_child(node, 0);
+	if (node && node->kind == AST_BINARY && node->op == OP_AND && node_constant(ast_operand(node, 1), &mask))
+		node = ast_operand(node, 0);
 	if (!node || node->kind != AST_BINARY || (node->op != OP_SHR && node->op != OP_SHL) ||
-	    !path_equal(kernel_child(node, 0), step->crc) || !kernel_is_constant(kernel_child(node, 1), 8))
+	    !path_equal(ast_operand(node, 0), step->crc) || !kernel_is_constant(ast_operand(node, 1), 8))
 		return false;
 	step->reflected = node->op == OP_SHR;
 	return true;
@@ -104,16 +104,16 @@ static bool shift_of(struct ast_node *node, struct step *step)
 
 static bool step_of(const struct loop *loop, struct ast_node *site, struct step *step)
 {
-	struct ast_node *sum = site->kind == AST_ASSIGN ? kernel_child(site, 1) : NULL;
-	*step = (struct step){.site = site, .crc = kernel_child(site, 0)};
+	struct ast_node *sum = site->kind == AST_ASSIGN ? ast_operand(site, 1) : NULL;
+	*step = (struct step){.site = site, .crc = ast_operand(site, 0)};
 	if (!sum || sum->kind != AST_BINARY || sum->op != OP_XOR || !step->crc)
 		return false;
 	for (size_t i = 0; i < 2; i++) {
-		struct ast_node *looked_up = kernel_child(sum, i), *rest = kernel_child(sum, 1 - i);
+		struct ast_node *looked_up = ast_operand(sum, i), *rest = ast_operand(sum, 1 - i);
 		if (!looked_up || looked_up->kind != AST_SUBSCRIPT || !shift_of(rest, step))
 			continue;
-		step->table = kernel_child(looked_up, 0);
-		struct ast_node *index = kernel_child(looked_up, 1);
+		step->table = ast_operand(looked_up, 0);
+		struct ast_node *index = ast_operand(looked_up, 1);
 		return index && is_table(step->table) && index_of(loop, index, step);
 	}
 	return false;
@@ -122,7 +122,7 @@ static bool step_of(const struct loop *loop, struct ast_node *site, struct step 
 /* Whether the function has several tables in one already: the byte loop is then the rest of a sliced one. */
 static bool sliced_visit(struct ast_node *node, void *context)
 {
-	struct ast_node *base = node->kind == AST_SUBSCRIPT ? kernel_child(node, 0) : NULL;
+	struct ast_node *base = node->kind == AST_SUBSCRIPT ? ast_operand(node, 0) : NULL;
 	if (base && base->kind == AST_SUBSCRIPT && base->type && base->type->kind == TYPE_ARRAY && base->type->pointee &&
 	    base->type->size == 256 * base->type->pointee->size)
 		*(bool *)context = true;
@@ -138,7 +138,7 @@ static struct ast_node *counted_down(const struct loop *loop, const struct ast_n
 	if (!node)
 		return NULL;
 	if (node->kind == AST_UNARY)
-		return node->op == OP_POST_DEC ? kernel_local(kernel_child(node, 0)) : NULL;
+		return node->op == OP_POST_DEC ? kernel_local(ast_operand(node, 0)) : NULL;
 	for (size_t i = 0; kernel_local(node) && i < steps->count; i++)
 		if (kernel_stepped(steps->at[i], -1) == node->decl)
 			return node;
@@ -158,8 +158,8 @@ static struct ast_node *byte_pointer(struct ast_node *byte, struct ast_node **re
 	*ret_index = NULL;
 	*ret_moves = false;
 	if (byte->kind == AST_SUBSCRIPT) {
-		*ret_index = kernel_local(kernel_child(byte, 1));
-		return kernel_local(kernel_child(byte, 0));
+		*ret_index = kernel_local(ast_operand(byte, 1));
+		return kernel_local(ast_operand(byte, 0));
 	}
 	if (byte->kind != AST_UNARY || byte->op != OP_DEREF)
 		return NULL;
@@ -215,8 +215,8 @@ static struct walk walk_of(const struct loop *loop, const struct step *step, str
 	if (writes_to(loop, step->crc->decl) != 1 || writes_to(loop, walk.bytes->decl) != walk.moves || (!walk.moves && !index))
 		return walk;
 	enum ast_op op = condition->kind == AST_BINARY ? condition->op : OP_NONE;
-	struct ast_node *left = op != OP_NONE ? kernel_local(kernel_child(condition, 0)) : NULL;
-	struct ast_node *right = op != OP_NONE ? kernel_child(condition, 1) : NULL;
+	struct ast_node *left = op != OP_NONE ? kernel_local(ast_operand(condition, 0)) : NULL;
+	struct ast_node *right = op != OP_NONE ? ast_operand(condition, 1) : NULL;
 	enum way way = WAY_OTHER;
 	if (walk.moves && left && left->decl == walk.bytes->decl && (op == OP_LT || op == OP_NE) && kernel_local(right) &&
 	    loop_keeps(loop, right) && is_bytes(right)) {
@@ -297,11 +297,11 @@ static void filling_visit(struct loop *loop, void *context)
 	struct filling *filling = context;
 	for (size_t i = 0; i < loop->writes.count; i++) {
 		struct ast_node *write = loop->writes.at[i];
-		struct ast_node *base = write->kind == AST_SUBSCRIPT ? kernel_child(write, 0) : NULL;
+		struct ast_node *base = write->kind == AST_SUBSCRIPT ? ast_operand(write, 0) : NULL;
 		if (!base || base->kind != AST_REF || base->decl != filling->table || !kernel_innermost(loop, write))
 			continue;
 		if (filling->loop || loop->node->kind != AST_FOR || loop_bound(loop) != 256 ||
-		    !path_equal(kernel_child(write, 1), kernel_child(ast_strip_casts(loop->node->condition), 0)) ||
+		    !path_equal(ast_operand(write, 1), ast_operand(ast_strip_casts(loop->node->condition), 0)) ||
 		    !loop_always(loop, loop->write_sites.at[i]))
 			filling->others++;
 		else
@@ -477,5 +477,5 @@ void kernel_crc_look(struct kernel_look *look, const struct loop *loop)
 	if (why)
 		finding->evidence = arena_printf(arena, "%s%sadvice: slicing by 8 with tables derived from %s; no candidate, since %s",
 		                                 finding->evidence ? finding->evidence : "", finding->evidence ? "; " : "",
-		                                 kernel_quoted(look, step.table), why);
+		                                 node_quoted(look->unit, step.table, look->sink->arena), why);
 }

@@ -2,11 +2,6 @@
 
 #include "base/text.h"
 
-const char *kernel_quoted(const struct kernel_look *look, const struct ast_node *node)
-{
-	return arena_printf(look->sink->arena, "`%s`", node_text(look->unit, node, look->sink->arena));
-}
-
 bool kernel_innermost(const struct loop *loop, const struct ast_node *node)
 {
 	for (const struct ast_node *at = node->parent; at; at = at->parent) {
@@ -16,11 +11,6 @@ bool kernel_innermost(const struct loop *loop, const struct ast_node *node)
 			return false;
 	}
 	return false;
-}
-
-struct ast_node *kernel_child(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? ast_strip_casts(node->children.at[index]) : NULL;
 }
 
 struct ast_node *kernel_local(struct ast_node *node)
@@ -53,8 +43,8 @@ struct ast_node *kernel_nonzero(struct ast_node *condition)
 {
 	struct ast_node *node = ast_strip_casts(condition);
 	if (node && node->kind == AST_BINARY && (node->op == OP_NE || node->op == OP_GT) &&
-	    kernel_is_constant(kernel_child(node, 1), 0))
-		node = kernel_child(node, 0);
+	    kernel_is_constant(ast_operand(node, 1), 0))
+		node = ast_operand(node, 0);
 	return node;
 }
 
@@ -105,26 +95,12 @@ bool kernel_steps(const struct loop *loop, struct arena *arena, struct ast_node_
 	return true;
 }
 
-static bool effect_visit(struct ast_node *node, void *context)
-{
-	*(bool *)context |= node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN || node->kind == AST_CALL ||
-	                    node->kind == AST_STMT_EXPR || node->kind == AST_ATOMIC || node_is_increment(node);
-	return !*(bool *)context;
-}
-
-static bool holds_effect(struct ast_node *node)
-{
-	bool found = false;
-	ast_walk(node, effect_visit, &found);
-	return found;
-}
-
 enum kernel_start kernel_started(const struct loop *loop, const struct ast_node *decl, struct ast_node **ret_value)
 {
 	struct ast_node *init = loop->node->kind == AST_FOR && loop->node->init ? ast_strip(loop->node->init) : NULL;
 	if (!init || init->kind == AST_NULL_STMT)
 		return START_NONE;
-	if (init->kind == AST_ASSIGN && kernel_is_local(kernel_child(init, 0), decl))
+	if (init->kind == AST_ASSIGN && kernel_is_local(ast_operand(init, 0), decl))
 		*ret_value = ast_strip(init->children.at[1]);
 	else if (init->kind == AST_DECL_STMT && init->children.count == 1 && init->children.at[0] == decl && decl->kind == AST_VAR &&
 	         decl->init)
@@ -132,13 +108,13 @@ enum kernel_start kernel_started(const struct loop *loop, const struct ast_node 
 	else
 		return START_OTHER;
 	/* `i = (j = 0)`, `i = next()`: the value does something by itself. */
-	return holds_effect(*ret_value) ? START_OTHER : START_OWN;
+	return node_has_effect(*ret_value) ? START_OTHER : START_OWN;
 }
 
 const struct ast_node *kernel_stepped(struct ast_node *step, int direction)
 {
 	step = ast_strip(step);
-	struct ast_node *target = step ? kernel_local(kernel_child(step, 0)) : NULL;
+	struct ast_node *target = step ? kernel_local(ast_operand(step, 0)) : NULL;
 	if (!target)
 		return NULL;
 	bool right = false;
@@ -147,11 +123,11 @@ const struct ast_node *kernel_stepped(struct ast_node *step, int direction)
 		right = direction > 0 ? step->op == OP_PRE_INC || step->op == OP_POST_INC
 		                      : step->op == OP_PRE_DEC || step->op == OP_POST_DEC;
 	else if (step->kind == AST_COMPOUND_ASSIGN)
-		right = step->op == op && kernel_is_constant(kernel_child(step, 1), 1);
+		right = step->op == op && kernel_is_constant(ast_operand(step, 1), 1);
 	else if (step->kind == AST_ASSIGN) {
-		struct ast_node *sum = kernel_child(step, 1);
-		right = sum && sum->kind == AST_BINARY && sum->op == op && path_equal(kernel_child(sum, 0), target) &&
-		        kernel_is_constant(kernel_child(sum, 1), 1);
+		struct ast_node *sum = ast_operand(step, 1);
+		right = sum && sum->kind == AST_BINARY && sum->op == op && path_equal(ast_operand(sum, 0), target) &&
+		        kernel_is_constant(ast_operand(sum, 1), 1);
 	}
 	return right ? target->decl : NULL;
 }

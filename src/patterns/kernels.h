@@ -21,10 +21,8 @@ void kernel_bits_look(struct kernel_look *look, const struct loop *loop);
 void kernel_bytes_look(struct kernel_look *look, const struct loop *loop);
 
 /* ---- what they share -------------------------------------------------------------------------------------------- */
-const char *kernel_quoted(const struct kernel_look *look, const struct ast_node *node);
 /* Whether no other loop stands between a node and the loop. */
 bool kernel_innermost(const struct loop *loop, const struct ast_node *node);
-struct ast_node *kernel_child(const struct ast_node *node, size_t index);
 /* A local variable's or parameter's name, stripped; NULL: another expression. */
 struct ast_node *kernel_local(struct ast_node *node);
 bool kernel_is_local(struct ast_node *node, const struct ast_node *decl);

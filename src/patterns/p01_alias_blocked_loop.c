@@ -52,11 +52,6 @@ struct detection {
 	bool strict, vectorises, careful; /* careful: gcc -O2, which vectorises what needs no comparison */
 };
 
-static struct ast_node *operand(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? ast_strip_casts(node->children.at[index]) : NULL;
-}
-
 /* ---- what may lead to the same memory ---------------------------------------------------------------------------- */
 
 static const char *without_sign(const char *type)
@@ -88,7 +83,7 @@ static bool is_element(const struct ast_node *node)
 static bool is_along(const struct ast_node *node)
 {
 	while (node && node->kind == AST_MEMBER && !node->arrow)
-		node = operand(node, 0);
+		node = ast_operand(node, 0);
 	return node && is_element(node);
 }
 
@@ -150,24 +145,14 @@ static bool is_always_inlined(const struct ast_unit *unit, const struct ast_node
 /* x += e, x = x + e, x++ */
 static bool is_accumulation(struct ast_node *place, struct ast_node *site)
 {
-	struct ast_node *right = operand(site, 1);
+	struct ast_node *right = ast_operand(site, 1);
 	if (node_is_increment(site))
 		return true;
 	if (site->kind == AST_COMPOUND_ASSIGN)
 		return site->op == OP_ADD || site->op == OP_SUB || site->op == OP_XOR || site->op == OP_OR || site->op == OP_AND ||
 		       site->op == OP_MUL;
 	return site->kind == AST_ASSIGN && right && right->kind == AST_BINARY &&
-	       (path_equal(operand(right, 0), place) || path_equal(operand(right, 1), place));
-}
-
-/* `sum_value` for *sum and a global, `total` for s->total. */
-static const char *local_name(const struct loop *loop, struct arena *arena, struct ast_node *place)
-{
-	if (place->kind == AST_MEMBER && place->name)
-		return free_name(loop, arena, place->name);
-	struct access access = access_of(place);
-	struct ast_node *root = access.pointer ? pointer_root(access.pointer) : access.object;
-	return root && root->name ? free_name(loop, arena, arena_printf(arena, "%s_value", root->name)) : NULL;
+	       (path_equal(ast_operand(right, 0), place) || path_equal(ast_operand(right, 1), place));
 }
 
 struct usage {
@@ -193,7 +178,7 @@ static bool put_local(struct detection *detection, const struct loop *loop, stru
 {
 	struct arena *arena = detection->sink->arena;
 	const struct ast_type *type = place->type;
-	const char *text = ast_text(detection->unit, &place->range), *name = local_name(loop, arena, place);
+	const char *text = ast_text(detection->unit, &place->range), *name = free_name_for(loop, arena, place);
 	if (!text || strchr(text, '\n') || !name || loop_may_leave(loop) || !loop_takes_declaration(loop) || place->range.in_macro ||
 	    !type->spelling || strpbrk(type->spelling, "([{<") || strstr(type->spelling, "const"))
 		return false;
@@ -216,11 +201,6 @@ static bool put_local(struct detection *detection, const struct loop *loop, stru
 		finding_edit(detection->sink, finding, range->offset, range->end_offset - range->offset, name);
 	}
 	return true;
-}
-
-static const char *quoted(const struct detection *detection, const struct ast_node *node)
-{
-	return arena_printf(detection->sink->arena, "`%s`", node_text(detection->unit, node, detection->sink->arena));
 }
 
 /* A sum and nothing else: what it has come to is not used in the loop. Floating point is a chain in any case. */
@@ -278,8 +258,8 @@ static bool report_accumulation(struct detection *detection, const struct loop *
 		bool char_type = place->type->kind == TYPE_CHAR || others.other->type->kind == TYPE_CHAR;
 		struct finding *finding = finding_new(
 		    detection->sink, detection->unit, &pattern_p01, &loop->node->range, loop->function->name, severity,
-		    arena_printf(arena, "%s goes through memory in every iteration: %s might be the same place", quoted(detection, place),
-		                 quoted(detection, others.other)));
+		    arena_printf(arena, "%s goes through memory in every iteration: %s might be the same place", node_quoted(detection->unit, place, arena),
+		                 node_quoted(detection->unit, others.other, arena)));
 		finding->evidence = arena_printf(
 		    arena, "%s; %s",
 		    !detection->strict ? "with -fno-strict-aliasing any two places may be one"
@@ -291,7 +271,7 @@ static bool report_accumulation(struct detection *detection, const struct loop *
 		if (put_local(detection, loop, place, finding))
 			finding->contract = arena_printf(
 			    arena, "nothing else that the loop reads or stores is %s; %s can be read and written even when the loop runs zero times",
-			    quoted(detection, place), quoted(detection, place));
+			    node_quoted(detection->unit, place, arena), node_quoted(detection->unit, place, arena));
 		else
 			finding->evidence = arena_printf(arena, "%s; advice: add up in a local and store it behind the loop", finding->evidence);
 		return true;
@@ -338,7 +318,7 @@ static bool streams_visit(struct ast_node *node, void *context)
 	if (!is_element(node))
 		return !streams->odd;
 	struct access access = access_of(node);
-	struct ast_node *base = operand(node, 0);
+	struct ast_node *base = ast_operand(node, 0);
 	if (node->kind == AST_SUBSCRIPT && access.object)
 		return true; /* an array by its name */
 	if (node->kind != AST_SUBSCRIPT || !base || base->kind != AST_REF || !base->decl || base->decl->kind != AST_PARAM ||
@@ -459,13 +439,13 @@ static void report_pairs(struct detection *detection, const struct loop *loop)
 	struct ast_node *step = ast_strip(loop->node->increment);
 	long long bound = loop_bound(loop);
 	bool constant = detection->careful && bound >= 32 && bound % 16 == 0;
-	if (loop->node->kind != AST_FOR || loop->has_branch || loop->calls.count || !step || !node_is_increment(step) || !operand(step, 0) ||
-	    operand(step, 0)->kind != AST_REF || (!constant && !detection->vectorises))
+	if (loop->node->kind != AST_FOR || loop->has_branch || loop->calls.count || !step || !node_is_increment(step) || !ast_operand(step, 0) ||
+	    ast_operand(step, 0)->kind != AST_REF || (!constant && !detection->vectorises))
 		return;
-	struct streams streams = {.detection = detection, .loop = loop, .index = operand(step, 0)->decl};
+	struct streams streams = {.detection = detection, .loop = loop, .index = ast_operand(step, 0)->decl};
 	ast_walk(loop->node->body, streams_visit, &streams);
 	for (size_t i = 0; i < loop->writes.count; i++) /* sums and other chains are other questions */
-		streams.odd |= loop->writes.at[i]->kind != AST_SUBSCRIPT && loop->writes.at[i] != operand(step, 0) &&
+		streams.odd |= loop->writes.at[i]->kind != AST_SUBSCRIPT && loop->writes.at[i] != ast_operand(step, 0) &&
 		               !(loop->node->init && node_holds(loop->node->init, loop->write_sites.at[i]));
 	unsigned pairs = streams.odd ? 0 : pairs_of(&streams);
 	if (pairs == 0 || (pairs <= MANY_PAIRS && !constant) || loop_heat(loop) == HEAT_COLD)

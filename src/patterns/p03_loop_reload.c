@@ -188,18 +188,6 @@ struct detection {
 	bool guessed;
 };
 
-/* `mask` for key->mask, `sum_value` for *sum and for a global. */
-static const char *local_name(const struct loop *loop, struct arena *arena, struct ast_node *path)
-{
-	if (path->kind == AST_MEMBER && path->name)
-		return free_name(loop, arena, path->name);
-	struct access access = access_of(path);
-	struct ast_node *root = access.pointer ? pointer_root(access.pointer) : access.object;
-	if (!root || !root->name)
-		return NULL;
-	return free_name(loop, arena, arena_printf(arena, "%s_value", root->name));
-}
-
 static void put_candidate(struct detection *detection, const struct loop *loop, struct place *const *places,
                           size_t count, struct finding *finding)
 {
@@ -209,7 +197,7 @@ static void put_candidate(struct detection *detection, const struct loop *loop, 
 	struct string_list declarations = {0}, names = {0};
 	for (size_t i = 0; i < count; i++) {
 		struct place *place = places[i];
-		const char *name = place->in_macro ? NULL : local_name(loop, arena, place->path);
+		const char *name = place->in_macro ? NULL : free_name_for(loop, arena, place->path);
 		for (size_t n = 0; name && n < names.count; n++)
 			if (text_equal(names.at[n], name))
 				name = NULL;
@@ -228,11 +216,6 @@ static void put_candidate(struct detection *detection, const struct loop *loop, 
 			const struct ast_range *range = &places[i]->uses.at[u]->range;
 			finding_edit(detection->sink, finding, range->offset, range->end_offset - range->offset, names.at[i]);
 		}
-}
-
-static const char *quoted(const struct detection *detection, struct ast_node *node)
-{
-	return arena_printf(detection->sink->arena, "`%s`", node_text(detection->unit, node, detection->sink->arena));
 }
 
 static bool reads_memory(struct ast_node *node, void *context)
@@ -277,13 +260,13 @@ static struct ast_node *find_counters(struct detection *detection, const struct 
 				changer = loop->writes.at[w];
 		bool known = false;
 		for (size_t n = 0; n < names.count; n++)
-			known |= text_equal(names.at[n], quoted(detection, counter));
+			known |= text_equal(names.at[n], node_quoted(detection->unit, counter, arena));
 		/* Beside the copy of a whole record the step costs little. */
 		struct access into = changer ? access_of(changer) : (struct access){0};
 		if (!changer || known || (into.pointee && into.pointee->kind == TYPE_RECORD))
 			continue;
 		store = changer;
-		list_push(arena, &names, quoted(detection, counter));
+		list_push(arena, &names, node_quoted(detection->unit, counter, arena));
 	}
 	*ret_names = names;
 	return store;
@@ -319,13 +302,13 @@ static bool report_reads(struct detection *detection, const struct loop *loop)
 		bool shape = is_straight(loop, changer) && (place->in_condition || place->path->type->kind == TYPE_POINTER);
 		place->reason = place->beyond_address || shape;
 		places[count++] = place;
-		list_push(arena, &kept, quoted(detection, place->path));
+		list_push(arena, &kept, node_quoted(detection->unit, place->path, arena));
 		always_safe &= place->in_condition;
 		if (!place->reason)
 			continue;
 		shapes |= shape;
 		store = store ? store : changer;
-		list_push(arena, &names, quoted(detection, place->path));
+		list_push(arena, &names, node_quoted(detection->unit, place->path, arena));
 	}
 	if (!store)
 		return false;
@@ -351,7 +334,7 @@ static bool report_reads(struct detection *detection, const struct loop *loop)
 	struct finding *finding = finding_new(
 	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name, severity,
 	    arena_printf(arena, "%s %s read again in every iteration: the store to %s might change %s",
-	                 text_join(arena, &names, ", "), names.count == 1 ? "is" : "are", quoted(detection, store), it));
+	                 text_join(arena, &names, ", "), names.count == 1 ? "is" : "are", node_quoted(detection->unit, store, arena), it));
 	finding->evidence = arena_printf(
 	    arena, "no statement of the loop assigns %s; %s; %s%s", it,
 	    detection->strict ? "the store has a character type, which may alias any object"
@@ -377,7 +360,7 @@ static void report_counters(struct detection *detection, const struct loop *loop
 	    detection->sink, detection->unit, &pattern_p03, &loop->node->range, loop->function->name,
 	    is_straight(loop, store) && !detection->guessed ? SEVERITY_MEDIUM : SEVERITY_LOW,
 	    arena_printf(arena, "%s %s counted in memory in every iteration: the store to %s might read or change %s",
-	                 text_join(arena, &names, ", "), names.count == 1 ? "is" : "are", quoted(detection, store),
+	                 text_join(arena, &names, ", "), names.count == 1 ? "is" : "are", node_quoted(detection->unit, store, arena),
 	                 names.count == 1 ? "it" : "them"));
 	finding->evidence = "advice: count in a local and write it back after the loop";
 }

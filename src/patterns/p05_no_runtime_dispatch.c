@@ -97,11 +97,6 @@ static bool name_asks(const char *name)
 	return false;
 }
 
-static struct ast_node *child_of(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? node->children.at[index] : NULL;
-}
-
 /* ---- branches that are not taken -------------------------------------------------------------------------------- */
 
 /* Words of a condition, whose tokens are separated by blanks. */
@@ -192,7 +187,7 @@ static bool has_loop_text(const char *text)
 	static const char *const loops[] = {"for", "while"};
 	for (size_t i = 0; i < 2; i++)
 		for (const char *at = text; (at = strstr(at, loops[i])) != NULL; at++)
-			if ((at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) &&
+			if ((at == text || !text_is_word(at[-1])) &&
 			    at[strlen(loops[i]) + strspn(at + strlen(loops[i]), " \t")] == '(')
 				return true;
 	return false;
@@ -363,7 +358,7 @@ static void if_look(struct asking *asking, struct ast_node *node)
 	struct ast_node *condition = node->condition;
 	bool mentions = false;
 	struct ast_node *first = ast_strip_casts(condition);
-	if (!condition || !node->body || (first && first->kind == AST_BINARY && first->op == OP_LAND && node_is_zero(child_of(first, 0))))
+	if (!condition || !node->body || (first && first->kind == AST_BINARY && first->op == OP_LAND && node_is_zero(ast_child(first, 0))))
 		return;
 	ast_walk(condition, mentions_extension, &mentions);
 	struct ast_node *called = NULL;
@@ -391,16 +386,16 @@ static bool ask(struct ast_node *node, void *context)
 			asking->asks = asking->asked_here = true;
 	}
 	if (node->kind == AST_ASSIGN) {
-		struct ast_node *left = ast_strip_casts(child_of(node, 0));
+		struct ast_node *left = ast_operand(node, 0);
 		const struct ast_type *type = left ? left->type : NULL;
 		if (type && type->kind == TYPE_POINTER && type->pointee && type->pointee->kind == TYPE_FUNCTION &&
 		    (left->is_global || left->kind == AST_MEMBER || left->kind == AST_SUBSCRIPT))
 			asking->assigns = true;
 	}
 	if (node->kind == AST_RETURN) {
-		struct ast_node *value = ast_strip_casts(child_of(node, 0));
+		struct ast_node *value = ast_operand(node, 0);
 		if (value && value->kind == AST_UNARY && value->op == OP_ADDRESS)
-			value = ast_strip_casts(child_of(value, 0));
+			value = ast_operand(value, 0);
 		if (value && value->kind == AST_REF && value->decl && value->decl->kind == AST_FUNCTION)
 			asking->returns_function = true;
 	}
@@ -428,7 +423,7 @@ static void table_look(const struct ast_unit *unit, struct ast_node *array, stru
 		struct ast_node *item = ast_strip_casts(list->children.at[i]);
 		struct ast_node *ref = item;
 		if (item && item->kind == AST_UNARY && item->op == OP_ADDRESS)
-			ref = ast_strip_casts(child_of(item, 0));
+			ref = ast_operand(item, 0);
 		if (!ref || ref->kind != AST_REF || !ref->name)
 			continue;
 		bool says = name_has_extension(ref->name);
@@ -536,7 +531,7 @@ static bool is_integer(const struct ast_type *type)
 /* p[i] through a pointer that stays, with elements that are integers. */
 static bool is_element(const struct work *work, struct ast_node *node)
 {
-	struct ast_node *base = ast_strip_casts(child_of(node, 0)), *index = ast_strip_casts(child_of(node, 1));
+	struct ast_node *base = ast_operand(node, 0), *index = ast_operand(node, 1);
 	return node->kind == AST_SUBSCRIPT && is_integer(node->type) && base && base->kind == AST_REF && base->decl &&
 	       base->decl->kind == AST_PARAM && loop_keeps(work->loop, base) && index && index->kind == AST_REF &&
 	       index->decl == work->index;
@@ -553,11 +548,11 @@ static void work_take(struct work *work, struct ast_node *node)
 		work->elements = true;
 	} else if (node->kind == AST_BINARY && is_vector_operator(node->op)) {
 		work->operations++;
-		work_take(work, child_of(node, 0));
-		work_take(work, child_of(node, 1));
+		work_take(work, ast_child(node, 0));
+		work_take(work, ast_child(node, 1));
 	} else if (node->kind == AST_UNARY && (node->op == OP_NOT || node->op == OP_MINUS)) {
 		work->operations++;
-		work_take(work, child_of(node, 0));
+		work_take(work, ast_child(node, 0));
 	} else if (!node_constant(node, &value) && !(node->kind == AST_REF && is_integer(node->type) && loop_keeps(work->loop, node))) {
 		work->other = true;
 	}
@@ -566,7 +561,7 @@ static void work_take(struct work *work, struct ast_node *node)
 /* `to[i] = …`, `to[i] ^= …`, `sum += …` with nothing of a step before in it. */
 static void statement_take(struct work *work, struct ast_node *statement)
 {
-	struct ast_node *node = ast_strip(statement), *left = node ? ast_strip_casts(child_of(node, 0)) : NULL;
+	struct ast_node *node = ast_strip(statement), *left = node ? ast_operand(node, 0) : NULL;
 	bool compound = node && node->kind == AST_COMPOUND_ASSIGN;
 	if (!left || (!compound && node->kind != AST_ASSIGN) || (compound && !is_vector_operator(node->op))) {
 		work->other = true;
@@ -579,7 +574,7 @@ static void statement_take(struct work *work, struct ast_node *statement)
 	work->stores |= !sum;
 	work->elements |= compound && !sum; /* what stands there is read */
 	work->operations += compound;
-	work_take(work, child_of(node, 1));
+	work_take(work, ast_child(node, 1));
 }
 
 struct hot_look {
@@ -592,12 +587,12 @@ static void hot_loop(struct loop *loop, void *context)
 {
 	struct hot_look *look = context;
 	struct ast_node *condition = ast_strip_casts(loop->node->condition);
-	struct ast_node *counter = ast_strip_casts(child_of(condition, 0)), *limit = ast_strip_casts(child_of(condition, 1));
+	struct ast_node *counter = ast_operand(condition, 0), *limit = ast_operand(condition, 1);
 	struct ast_node *body = loop->node->body, *step = loop->node->increment;
 	if (loop->node->kind != AST_FOR || loop->calls.count || loop->has_barrier || loop->has_inner_loop || loop->has_branch || !body ||
 	    !condition || condition->kind != AST_BINARY || condition->op != OP_LT || !counter || counter->kind != AST_REF || !limit ||
 	    limit->kind != AST_REF || limit->has_value || !loop_keeps(loop, limit) || !step || !node_is_increment(step) ||
-	    !path_equal(child_of(step, 0), counter))
+	    !path_equal(ast_child(step, 0), counter))
 		return;
 	struct work work = {.loop = loop, .index = counter->decl};
 	if (body->kind != AST_COMPOUND)

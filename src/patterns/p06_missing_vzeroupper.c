@@ -13,6 +13,7 @@
 #include "port/flags.h"
 #include "port/object.h"
 #include "port/proc.h"
+#include "port/tree.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -537,19 +538,6 @@ static void detect(const struct ast_unit *unit, const struct compile_command *co
 
 /* ---- assembly sources ----------------------------------------------------------------------------------------------------- */
 
-static char *file_read(struct arena *arena, const char *path, size_t *ret_size)
-{
-	FILE *file = fopen(path, "re");
-	if (!file)
-		return NULL;
-	const size_t room = 4 << 20;
-	char *text = arena_alloc(arena, room);
-	*ret_size = fread(text, 1, room - 1, file);
-	text[*ret_size] = '\0';
-	fclose(file);
-	return text;
-}
-
 /* The line where a label, or a macro that makes one, names the function: "name:", "ENTRY(name)"; 0: none. */
 static unsigned label_line(const char *text, const char *name, const char **ret_after)
 {
@@ -559,8 +547,8 @@ static unsigned label_line(const char *text, const char *name, const char **ret_
 		size_t length = strcspn(at, "\n");
 		line++;
 		const char *found = memmem(at, length, name, size);
-		if (found && !isalnum((unsigned char)found[size]) && found[size] != '_' &&
-		    (found == at || (!isalnum((unsigned char)found[-1]) && found[-1] != '_'))) {
+		if (found && !text_is_word(found[size]) &&
+		    (found == at || !text_is_word(found[-1]))) {
 			const char *after = found + size + strspn(found + size, " \t");
 			bool label = *after == ':' && strspn(at, " \t") == (size_t)(found - at);
 			bool macro = *after == ')' && found > at && isupper((unsigned char)at[strspn(at, " \t")]) &&
@@ -626,7 +614,10 @@ static void assembly_look(const struct project_view *view, struct pattern_sink *
 	struct arena arena;
 	arena_init(&arena);
 	size_t size = 0;
-	const char *path = path_join(&arena, view->tree, file), *text = file_read(&arena, path, &size);
+	const char *path = path_join(&arena, view->tree, file), *text = NULL;
+	struct err unread = ERR_INIT; /* then there is nothing to look at */
+	if (file_read(&arena, path, &text, &size, &unread) != ST_OK)
+		text = NULL;
 	static const char *const as_assembly[] = {"-D_ASM", "-D__ASSEMBLY__", NULL};
 	struct object *object = NULL;
 	if (text && (strstr(text, "ymm") || strstr(text, "zmm")))

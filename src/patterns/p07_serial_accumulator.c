@@ -52,11 +52,6 @@ struct chain {
 	struct ast_node *sum, *site, *value; /* the variable, what assigns it, what is added */
 };
 
-static struct ast_node *operand(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? ast_strip_casts(node->children.at[index]) : NULL;
-}
-
 static bool is_fma(const struct ast_node *call)
 {
 	static const char *const names[] = {"fma", "fmaf", "__builtin_fma", "__builtin_fmaf", NULL};
@@ -80,7 +75,7 @@ static bool is_comparison(const struct ast_node *node)
 static struct chain chain_at(struct ast_node *sum, struct ast_node *site)
 {
 	struct chain chain = {.sum = sum, .site = site};
-	struct ast_node *right = operand(site, 1), *up = site->parent;
+	struct ast_node *right = ast_operand(site, 1), *up = site->parent;
 	if (site->kind == AST_COMPOUND_ASSIGN) {
 		chain.kind = site->op == OP_ADD || site->op == OP_SUB ? CHAIN_ADD : CHAIN_NONE;
 		chain.value = right;
@@ -88,20 +83,20 @@ static struct chain chain_at(struct ast_node *sum, struct ast_node *site)
 	}
 	if (site->kind != AST_ASSIGN || !right)
 		return chain;
-	if (right->kind == AST_BINARY && (right->op == OP_ADD || right->op == OP_SUB) && path_equal(operand(right, 0), sum)) {
+	if (right->kind == AST_BINARY && (right->op == OP_ADD || right->op == OP_SUB) && path_equal(ast_operand(right, 0), sum)) {
 		chain.kind = CHAIN_ADD;
-		chain.value = operand(right, 1);
-	} else if (right->kind == AST_BINARY && right->op == OP_ADD && path_equal(operand(right, 1), sum)) {
+		chain.value = ast_operand(right, 1);
+	} else if (right->kind == AST_BINARY && right->op == OP_ADD && path_equal(ast_operand(right, 1), sum)) {
 		chain.kind = CHAIN_ADD;
-		chain.value = operand(right, 0);
+		chain.value = ast_operand(right, 0);
 	} else if (is_fma(right) && path_equal(call_argument(right, 2), sum)) {
 		chain.kind = CHAIN_ADD;
 		chain.value = right;
 	} else if (is_extreme(right) && (path_equal(call_argument(right, 0), sum) || path_equal(call_argument(right, 1), sum))) {
 		chain.kind = CHAIN_EXTREME;
 		chain.value = right;
-	} else if (right->kind == AST_CONDITIONAL && is_comparison(operand(right, 0)) && node_mentions(operand(right, 0), sum) &&
-	           (path_equal(operand(right, 1), sum) || path_equal(operand(right, 2), sum))) {
+	} else if (right->kind == AST_CONDITIONAL && is_comparison(ast_operand(right, 0)) && node_mentions(ast_operand(right, 0), sum) &&
+	           (path_equal(ast_operand(right, 1), sum) || path_equal(ast_operand(right, 2), sum))) {
 		chain.kind = CHAIN_EXTREME;
 		chain.value = right;
 	} else {
@@ -109,8 +104,8 @@ static struct chain chain_at(struct ast_node *sum, struct ast_node *site)
 		if (up && up->kind == AST_COMPOUND && up->children.count == 1)
 			up = up->parent;
 		struct ast_node *condition = up && up->kind == AST_IF && !up->otherwise ? ast_strip(up->condition) : NULL;
-		if (is_comparison(condition) && ((path_equal(operand(condition, 0), sum) && path_equal(operand(condition, 1), right)) ||
-		                                 (path_equal(operand(condition, 1), sum) && path_equal(operand(condition, 0), right)))) {
+		if (is_comparison(condition) && ((path_equal(ast_operand(condition, 0), sum) && path_equal(ast_operand(condition, 1), right)) ||
+		                                 (path_equal(ast_operand(condition, 1), sum) && path_equal(ast_operand(condition, 0), right)))) {
 			chain.kind = CHAIN_EXTREME;
 			chain.value = right;
 		}
@@ -257,14 +252,14 @@ static bool is_counted(const struct loop *loop, struct counted *ret_counted)
 	if (init->kind == AST_DECL_STMT && init->children.count == 1 && init->children.at[0]->kind == AST_VAR) {
 		index = init->children.at[0];
 		from = index->init;
-	} else if (init->kind == AST_ASSIGN && operand(init, 0) && operand(init, 0)->kind == AST_REF) {
-		index = operand(init, 0)->decl;
+	} else if (init->kind == AST_ASSIGN && ast_operand(init, 0) && ast_operand(init, 0)->kind == AST_REF) {
+		index = ast_operand(init, 0)->decl;
 		from = init->children.at[1];
 	}
-	struct ast_node *left = operand(condition, 0);
+	struct ast_node *left = ast_operand(condition, 0);
 	bool steps = step->kind == AST_UNARY && (step->op == OP_PRE_INC || step->op == OP_POST_INC);
 	if (!index || !from || !node_is_zero(from) || condition->kind != AST_BINARY || condition->op != OP_LT || !left ||
-	    left->kind != AST_REF || left->decl != index || !steps || !operand(step, 0) || operand(step, 0)->decl != index ||
+	    left->kind != AST_REF || left->decl != index || !steps || !ast_operand(step, 0) || ast_operand(step, 0)->decl != index ||
 	    index->is_global || !index->type || index->type->kind != TYPE_INT || !loop_keeps(loop, condition->children.at[1]))
 		return false;
 	*ret_counted = (struct counted){index, ast_strip(condition->children.at[1]), from, init->kind == AST_DECL_STMT};
@@ -295,10 +290,8 @@ static bool put_candidate(struct detection *detection, const struct loop *loop, 
 		return false;
 	if (counted.limit->kind == AST_BINARY || counted.limit->kind == AST_CONDITIONAL || counted.limit->kind == AST_UNARY)
 		limit = arena_printf(arena, "(%s)", limit);
-	size_t line = loop->node->range.offset, close = loop->node->increment->range.end_offset;
-	while (line > 0 && text[line - 1] != '\n')
-		line--;
-	const char *indent = arena_strndup(arena, text + line, strspn(text + line, " \t"));
+	size_t close = loop->node->increment->range.end_offset;
+	const char *indent = line_indent(arena, text, loop->node->range.offset);
 	close += strspn(text + close, " \t");
 	if (text[close] != ')')
 		return false;
@@ -343,18 +336,18 @@ static bool put_candidate(struct detection *detection, const struct loop *loop, 
 static bool is_rest(const struct loop *loop)
 {
 	struct ast_node *init = loop->node->init, *from = NULL, *step = ast_strip(loop->node->increment);
-	struct ast_node *index = step && step->kind == AST_UNARY ? operand(step, 0) : NULL;
+	struct ast_node *index = step && step->kind == AST_UNARY ? ast_operand(step, 0) : NULL;
 	if (init && init->kind == AST_DECL_STMT && init->children.count)
 		from = ast_strip_casts(init->children.at[0]->init);
 	else if (init && init->kind == AST_ASSIGN)
-		from = operand(init, 1);
+		from = ast_operand(init, 1);
 	if (from)
 		return from->kind == AST_BINARY && (from->op == OP_MUL || from->op == OP_AND || from->op == OP_SUB);
 	const struct ast_node *block = loop->node->parent;
 	for (size_t i = 1; block && index && i < block->children.count; i++) {
 		const struct ast_node *before = block->children.at[i - 1];
 		struct ast_node *stride = block->children.at[i] == loop->node ? ast_strip(before->increment) : NULL;
-		if (stride && stride->kind == AST_COMPOUND_ASSIGN && path_equal(operand(stride, 0), index))
+		if (stride && stride->kind == AST_COMPOUND_ASSIGN && path_equal(ast_operand(stride, 0), index))
 			return true;
 	}
 	return false;
@@ -365,9 +358,9 @@ static bool is_rest(const struct loop *loop)
 static bool multiplies(struct ast_node *node, void *context)
 {
 	bool *found = context;
-	struct ast_node *right = operand(node, 1);
+	struct ast_node *right = ast_operand(node, 1);
 	*found |= (node->kind == AST_BINARY || node->kind == AST_COMPOUND_ASSIGN) && node->op == OP_MUL && right &&
-	          (right->has_value || right->kind == AST_INT || (operand(node, 0) && operand(node, 0)->has_value));
+	          (right->has_value || right->kind == AST_INT || (ast_operand(node, 0) && ast_operand(node, 0)->has_value));
 	return !*found;
 }
 

@@ -71,11 +71,6 @@ struct sharing {
 	struct ast_node_list arrays;  /* reported */
 };
 
-static struct ast_node *child_of(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? node->children.at[index] : NULL;
-}
-
 /* ---- records -------------------------------------------------------------------------------------------------- */
 
 static struct ast_node *record_of(const struct ast_unit *unit, const char *canonical)
@@ -85,17 +80,6 @@ static struct ast_node *record_of(const struct ast_unit *unit, const char *canon
 		struct ast_node *node = unit->top.at[i];
 		if (node->kind == AST_RECORD && node->type && text_equal(node->type->canonical, tag) && node->children.count)
 			return node;
-	}
-	return NULL;
-}
-
-static const struct ast_layout *layout_of(const struct ast_unit *unit, const struct ast_node *record)
-{
-	for (size_t i = 0; record && i < unit->layouts.count; i++) {
-		const struct ast_layout *layout = &unit->layouts.at[i];
-		if (layout->line == record->range.line && text_equal(layout->file, record->range.file) && record->type &&
-		    text_equal(layout->name, record->type->canonical))
-			return layout;
 	}
 	return NULL;
 }
@@ -148,29 +132,11 @@ static bool is_allocated(const struct sharing *sharing, const char *canonical)
 	return false;
 }
 
-/* "struct slot" or "slot_t": how the type is written; NULL: it has no name. */
-static const char *type_name(const struct sharing *sharing, const struct ast_node *record)
-{
-	struct arena *arena = sharing->sink->arena;
-	const char *text = ast_text(sharing->unit, &record->range);
-	bool tagged = text && text_starts(text, "struct") && record->name && *record->name &&
-	              text_starts(text + 6 + strspn(text + 6, " \t\n"), record->name);
-	if (tagged)
-		return arena_printf(arena, "struct %s", record->name);
-	for (size_t i = 0; i < sharing->unit->top.count; i++) {
-		const struct ast_node *node = sharing->unit->top.at[i];
-		if (node->kind == AST_TYPEDEF && node->type && record->type && node->name &&
-		    text_equal(node->type->canonical, record->type->canonical))
-			return node->name;
-	}
-	return NULL;
-}
-
 /* Puts a static assertion on the line after the record's declaration. */
 static void put_assertion(struct sharing *sharing, struct finding *finding, const struct ast_node *record, const char *what)
 {
 	size_t size = 0;
-	const char *name = type_name(sharing, record), *text = declaration_of(sharing->unit, record, &size);
+	const char *name = record_type_name(sharing->unit, record, sharing->sink->arena), *text = declaration_of(sharing->unit, record, &size);
 	if (!name || !text)
 		return;
 	finding_edit(sharing->sink, finding, record->range.offset + size + 1, 0,
@@ -203,7 +169,7 @@ static bool is_thread_index(const struct sharing *sharing, struct ast_node *inde
 /* The subscript of an lvalue that chooses an element: a[i], a[i].x, a[i].y.z; NULL: none. */
 static struct ast_node *subscript_of(struct ast_node *lvalue)
 {
-	for (struct ast_node *node = ast_strip_casts(lvalue); node; node = ast_strip_casts(child_of(node, 0))) {
+	for (struct ast_node *node = ast_strip_casts(lvalue); node; node = ast_operand(node, 0)) {
 		if (node->kind == AST_SUBSCRIPT)
 			return node;
 		if (node->kind != AST_MEMBER || node->arrow)
@@ -227,7 +193,7 @@ static void array_candidate(struct sharing *sharing, const struct ast_node *arra
 	const struct ast_unit *unit = sharing->unit;
 	struct ast_node *record = type->kind == TYPE_RECORD ? record_of(unit, type->canonical) : NULL;
 	if (!record || is_fixed(unit, record) || is_allocated(sharing, type->canonical) || array->kind != AST_VAR ||
-	    !array->is_global || !array->type || array->type->kind != TYPE_ARRAY || !type_name(sharing, record))
+	    !array->is_global || !array->type || array->type->kind != TYPE_ARRAY || !record_type_name(sharing->unit, record, sharing->sink->arena))
 		return;
 	size_t size = 0;
 	const char *text = ast_file_text(unit, record->range.file, &size);
@@ -243,9 +209,9 @@ static void array_candidate(struct sharing *sharing, const struct ast_node *arra
 static void array_look(struct sharing *sharing, struct ast_node *site, struct ast_node *lvalue, bool plain)
 {
 	struct ast_node *subscript = subscript_of(lvalue);
-	if (!subscript || !subscript->type || !is_thread_index(sharing, child_of(subscript, 1)))
+	if (!subscript || !subscript->type || !is_thread_index(sharing, ast_child(subscript, 1)))
 		return;
-	struct ast_node *index = ast_strip_casts(child_of(subscript, 1)), *base = ast_strip_casts(child_of(subscript, 0));
+	struct ast_node *index = ast_operand(subscript, 1), *base = ast_operand(subscript, 0);
 	const struct ast_type *type = subscript->type;
 	if (!base || index_is_counted(index, site) || type->size <= 0 || (plain && !node_in_loop(site)) ||
 	    (sharing->function_loops && !node_in_loop(site)))
@@ -302,7 +268,7 @@ static void hot_note(struct sharing *sharing, struct ast_node *lvalue, bool is_l
 static struct ast_node *addressed(struct ast_node *argument)
 {
 	argument = ast_strip_casts(argument);
-	return argument && argument->kind == AST_UNARY && argument->op == OP_ADDRESS ? ast_strip_casts(child_of(argument, 0)) : NULL;
+	return argument && argument->kind == AST_UNARY && argument->op == OP_ADDRESS ? ast_operand(argument, 0) : NULL;
 }
 
 static const struct ast_type *pointee_wanted(const struct ast_node *call)
@@ -312,7 +278,7 @@ static const struct ast_type *pointee_wanted(const struct ast_node *call)
 		    node->type->pointee->kind == TYPE_RECORD)
 			return node->type->pointee;
 		if (node->kind == AST_VAR || node->kind == AST_ASSIGN) {
-			const struct ast_node *target = node->kind == AST_VAR ? node : child_of(node, 0);
+			const struct ast_node *target = node->kind == AST_VAR ? node : ast_child(node, 0);
 			if (target == below || !target->type || target->type->kind != TYPE_POINTER)
 				return NULL;
 			return target->type->pointee;
@@ -352,7 +318,7 @@ static void malloc_look(struct sharing *sharing, struct ast_node *call)
 	                arena_printf(arena, "`%s` is aligned to %lld bytes, and %s() aligns to %d: what should be apart may share a "
 	                             "line", type->spelling, type->align, call_name(call), MALLOC_ALIGN));
 	finding->tier = TIER_A;
-	struct ast_node *callee = child_of(call, 0), *size = child_of(call, 1);
+	struct ast_node *callee = ast_child(call, 0), *size = ast_child(call, 1);
 	const char *standard = command_standard(sharing->command);
 	bool old = standard && (strstr(standard, "99") || strstr(standard, "89") || strstr(standard, "90"));
 	if (!text_equal(call_name(call), "malloc") || !callee || !size || call->range.in_macro || old ||
@@ -377,19 +343,19 @@ static bool look(struct ast_node *node, void *context)
 	case AST_SIZEOF:
 		return false;
 	case AST_ASSIGN:
-		written = child_of(node, 0);
+		written = ast_child(node, 0);
 		plain = true;
 		break;
 	case AST_COMPOUND_ASSIGN:
-		written = child_of(node, 0);
+		written = ast_child(node, 0);
 		break;
 	case AST_UNARY:
 		if (node_is_increment(node))
-			written = child_of(node, 0);
+			written = ast_child(node, 0);
 		break;
 	case AST_ATOMIC:
 		if (atomic_changes(node))
-			written = addressed(child_of(node, 0));
+			written = addressed(ast_child(node, 0));
 		if (written)
 			hot_note(sharing, written, false);
 		break;
@@ -461,7 +427,7 @@ static void pair_candidate(struct sharing *sharing, const struct ast_node *recor
 	size_t size = 0;
 	const char *text = ast_file_text(unit, field->range.file, &size);
 	if (!text || is_fixed(unit, record) || is_allocated(sharing, record->type->canonical) || field->range.in_macro ||
-	    field->range.end_offset >= size || text[field->range.end_offset] != ';' || !type_name(sharing, record) ||
+	    field->range.end_offset >= size || text[field->range.end_offset] != ';' || !record_type_name(sharing->unit, record, sharing->sink->arena) ||
 	    !text_equal(finding->file, unit_relative(unit, field->range.file)))
 		return;
 	finding_edit(sharing->sink, finding, field->range.end_offset, 0,
@@ -481,7 +447,7 @@ static void pair_look(struct sharing *sharing, const struct hot *one, const stru
 		return;
 	if (!are_two_sides(one->field->name, two->field->name))
 		return;
-	const struct ast_layout *layout = layout_of(sharing->unit, record);
+	const struct ast_layout *layout = record_layout(sharing->unit, record);
 	const struct ast_layout_field *a = field_of(layout, one->field->name), *b = field_of(layout, two->field->name);
 	if (!a || !b || a->offset_bits < 0 || b->offset_bits < 0)
 		return;
@@ -538,7 +504,7 @@ static void pad_look(struct sharing *sharing, struct ast_node *record, struct as
 	if (!field->name || !name_has_any_word(field->name, names) || !type || type->kind != TYPE_ARRAY || !type->pointee ||
 	    type->pointee->size != 1 || type->size < 8 || type->size >= LINE_BYTES)
 		return;
-	const struct ast_layout *layout = layout_of(sharing->unit, record);
+	const struct ast_layout *layout = record_layout(sharing->unit, record);
 	const struct ast_layout_field *place = field_of(layout, field->name);
 	const char *text = ast_text(sharing->unit, &field->range);
 	if (!layout || !place || place->offset_bits < 0 || !text)
@@ -561,7 +527,7 @@ static void pad_look(struct sharing *sharing, struct ast_node *record, struct as
 	                                 offset, LINE_BYTES - offset % LINE_BYTES, layout->size);
 	const char *open = strrchr(text, '['), *close = open ? strchr(open, ']') : NULL;
 	if (!close || field->range.in_macro || is_fixed(sharing->unit, record) ||
-	    place != &layout->fields.at[layout->fields.count - 1] || !type_name(sharing, record))
+	    place != &layout->fields.at[layout->fields.count - 1] || !record_type_name(sharing->unit, record, sharing->sink->arena))
 		return;
 	finding_edit(sharing->sink, finding, field->range.offset + (size_t)(open + 1 - text), (size_t)(close - open - 1),
 	             arena_printf(arena, "%lld", LINE_BYTES - offset % LINE_BYTES));
@@ -582,7 +548,7 @@ static bool find_attribute(const char *text, size_t size, size_t *ret_offset, si
 			continue;
 		}
 		size_t end = at;
-		while (end < size && (isalnum((unsigned char)text[end]) || text[end] == '_'))
+		while (end < size && text_is_word(text[end]))
 			end++;
 		const char *word = strndupa(text + at, end - at);
 		bool matches = false;
@@ -626,7 +592,7 @@ static void guard_look(struct sharing *sharing, struct ast_node *record)
 	if (!text || !(text_has(text, size, "align") || text_has(text, size, "ALIGN")))
 		return;
 	struct arena *arena = sharing->sink->arena;
-	const char *name = record->name && *record->name ? record->name : type_name(sharing, record);
+	const char *name = record->name && *record->name ? record->name : record_type_name(sharing->unit, record, sharing->sink->arena);
 	struct finding *finding = finding_new(
 	    sharing->sink, sharing->unit, &pattern_p08, &record->range, name ? name : "", SEVERITY_LOW,
 	    arena_printf(arena, "what threads write is kept apart: `%s` is aligned to %lld bytes", name ? name : "the record",

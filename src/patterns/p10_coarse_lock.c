@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 
 static void detect(const struct ast_unit *unit, const struct compile_command *command, struct pattern_sink *sink);
@@ -60,11 +59,6 @@ struct locking {
 	struct ast_node_list guarded;  /* arrays of locks that are reported already */
 	const char *slow;              /* the first slow call after a lock was taken */
 };
-
-static struct ast_node *child_of(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? node->children.at[index] : NULL;
-}
 
 struct computed {
 	unsigned depth;
@@ -124,7 +118,7 @@ static bool collect(struct ast_node *node, void *context)
 		else if (locking->taken.count && !locking->slow && call_is(node, slow))
 			locking->slow = arena_printf(arena, "%s() in %s()", call_name(node), locking->function->name);
 	}
-	if (node->kind == AST_SUBSCRIPT && locking->taken.count && is_computed(child_of(node, 1), 0)) {
+	if (node->kind == AST_SUBSCRIPT && locking->taken.count && is_computed(ast_child(node, 1), 0)) {
 		struct ast_node *global = global_of(node);
 		if (global && !type_is_lock(node->type))
 			list_push(arena, &locking->tables, global);
@@ -196,9 +190,9 @@ static struct ast_node *striped(struct ast_node *target)
 		struct ast_node *init = ast_strip_casts(target->decl->init);
 		if (!init || init->kind != AST_UNARY || init->op != OP_ADDRESS)
 			return NULL;
-		target = ast_strip_casts(child_of(init, 0));
+		target = ast_operand(init, 0);
 	}
-	for (struct ast_node *node = target; node; node = ast_strip_casts(child_of(node, 0))) {
+	for (struct ast_node *node = target; node; node = ast_operand(node, 0)) {
 		if (node->kind == AST_SUBSCRIPT)
 			return node;
 		if (node->kind != AST_MEMBER || node->arrow)
@@ -225,7 +219,7 @@ static void ablation_by_macro(const struct ast_unit *unit, const struct ast_node
 		return;
 	open += 1 + strspn(open + 1, " \t");
 	size_t size = 0;
-	while (isalnum((unsigned char)open[size]) || open[size] == '_')
+	while (text_is_word(open[size]))
 		size++;
 	if (!size || open[size + strspn(open + size, " \t")] != ']')
 		return;
@@ -246,14 +240,14 @@ static void ablation_by_macro(const struct ast_unit *unit, const struct ast_node
 static void ablation(const struct ast_unit *unit, const struct ast_node *array, struct ast_node *subscript,
                      struct pattern_sink *sink, struct finding *finding)
 {
-	struct ast_node *index = ast_strip_casts(child_of(subscript, 1));
+	struct ast_node *index = ast_operand(subscript, 1);
 	if (!index || index->kind != AST_BINARY || !array->type || array->type->kind != TYPE_ARRAY || !array->type->pointee ||
 	    array->type->size <= 0 || array->type->pointee->size <= 0)
 		return;
 	long long count = array->type->size / array->type->pointee->size, value;
-	if (!node_constant(child_of(index, 1), &value) || value != (index->op == OP_AND ? count - 1 : count))
+	if (!node_constant(ast_child(index, 1), &value) || value != (index->op == OP_AND ? count - 1 : count))
 		return;
-	struct ast_node *literal = ast_strip_casts(child_of(index, 1));
+	struct ast_node *literal = ast_operand(index, 1);
 	if (literal->kind == AST_INT && literal->literal && !literal->range.in_macro &&
 	    text_equal(unit_relative(unit, literal->range.file), finding->file))
 		finding_edit(sink, finding, literal->range.offset, literal->range.end_offset - literal->range.offset,
@@ -265,9 +259,9 @@ static void ablation(const struct ast_unit *unit, const struct ast_node *array, 
 static void guard_look(struct locking *locking, struct ast_node *call)
 {
 	struct ast_node *subscript = striped(call_locks(call));
-	if (!subscript || !is_computed(child_of(subscript, 1), 0))
+	if (!subscript || !is_computed(ast_child(subscript, 1), 0))
 		return;
-	struct ast_node *base = ast_strip_casts(child_of(subscript, 0));
+	struct ast_node *base = ast_operand(subscript, 0);
 	struct ast_node *array = base ? base->decl : NULL;
 	if (!array || (base->kind != AST_REF && base->kind != AST_MEMBER) || array->kind == AST_PARAM ||
 	    (array->kind == AST_VAR && !array->is_global))
@@ -278,7 +272,7 @@ static void guard_look(struct locking *locking, struct ast_node *call)
 	/* Records that have a lock each may also be a ring of jobs: the words must say that a key chooses. */
 	static const char *const keys[] = {"hash", "bucket", "buckets", "slot", "slots", "shard", "shards", "stripe", "stripes", "key", NULL};
 	if (!type_is_lock(subscript->type) && !name_has_any_word(array->name, keys) &&
-	    !name_has_any_word(node_text(locking->unit, child_of(subscript, 1), locking->sink->arena), keys))
+	    !name_has_any_word(node_text(locking->unit, ast_child(subscript, 1), locking->sink->arena), keys))
 		return;
 	for (size_t i = 0; i < locking->guarded.count; i++)
 		if (locking->guarded.at[i] == array)

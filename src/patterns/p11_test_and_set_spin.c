@@ -206,10 +206,7 @@ static bool put_candidate(struct detection *detection, const struct loop *loop, 
 	if (!text || !body || body->range.edge_in_macro || !text_equal(body->range.file, loop->node->range.file) ||
 	    body->range.end_offset > size)
 		return false;
-	size_t line = begin;
-	while (line > 0 && text[line - 1] != '\n')
-		line--;
-	const char *indent = arena_strndup(arena, text + line, strspn(text + line, " \t"));
+	const char *indent = line_indent(arena, text, begin);
 	const char *inner = arena_printf(arena,
 	                                 "\twhile (%s) {\n#if defined(__x86_64__)\n%s\t\t__builtin_ia32_pause();\n#endif\n%s\t}\n%s",
 	                                 wait, indent, indent, indent);

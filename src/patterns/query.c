@@ -162,15 +162,25 @@ bool command_has_isa(const struct compile_command *command, enum isa isa)
 
 /* ---- expressions ------------------------------------------------------------------------------------------- */
 
-static struct ast_node *child(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? node->children.at[index] : NULL;
-}
-
 bool node_is_increment(const struct ast_node *node)
 {
 	return node->kind == AST_UNARY && (node->op == OP_PRE_INC || node->op == OP_PRE_DEC || node->op == OP_POST_INC ||
 	                                   node->op == OP_POST_DEC);
+}
+
+static bool effect_visit(struct ast_node *node, void *context)
+{
+	*(bool *)context |= node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN || node->kind == AST_CALL ||
+	                    node->kind == AST_STMT_EXPR || node->kind == AST_ATOMIC || node_is_increment(node) ||
+	                    (node->type && node->type->is_volatile);
+	return !*(bool *)context;
+}
+
+bool node_has_effect(struct ast_node *node)
+{
+	bool found = false;
+	ast_walk(node, effect_visit, &found);
+	return found;
 }
 
 bool node_is_zero(struct ast_node *node)
@@ -196,6 +206,11 @@ const char *node_text(const struct ast_unit *unit, const struct ast_node *node, 
 	return node->name ? arena_strdup(arena, node->name) : "…";
 }
 
+const char *node_quoted(const struct ast_unit *unit, const struct ast_node *node, struct arena *arena)
+{
+	return arena_printf(arena, "`%s`", node_text(unit, node, arena));
+}
+
 bool path_equal(struct ast_node *a, struct ast_node *b)
 {
 	a = ast_strip_casts(a);
@@ -207,13 +222,13 @@ bool path_equal(struct ast_node *a, struct ast_node *b)
 		return a->decl ? a->decl == b->decl : !b->decl && a->name && text_equal(a->name, b->name);
 	case AST_MEMBER:
 		return a->arrow == b->arrow && a->decl == b->decl && text_equal(a->name, b->name) &&
-		       path_equal(child(a, 0), child(b, 0));
+		       path_equal(ast_child(a, 0), ast_child(b, 0));
 	case AST_SUBSCRIPT:
-		return path_equal(child(a, 0), child(b, 0)) && path_equal(child(a, 1), child(b, 1));
+		return path_equal(ast_child(a, 0), ast_child(b, 0)) && path_equal(ast_child(a, 1), ast_child(b, 1));
 	case AST_UNARY:
-		return a->op == b->op && !node_is_increment(a) && path_equal(child(a, 0), child(b, 0));
+		return a->op == b->op && !node_is_increment(a) && path_equal(ast_child(a, 0), ast_child(b, 0));
 	case AST_BINARY:
-		return a->op == b->op && path_equal(child(a, 0), child(b, 0)) && path_equal(child(a, 1), child(b, 1));
+		return a->op == b->op && path_equal(ast_child(a, 0), ast_child(b, 0)) && path_equal(ast_child(a, 1), ast_child(b, 1));
 	case AST_INT:
 	case AST_CHAR:
 		return a->has_value && b->has_value && a->value == b->value;
@@ -231,17 +246,17 @@ struct ast_node *pointer_root(struct ast_node *expression)
 {
 	for (struct ast_node *node = ast_strip_casts(expression); node;) {
 		if (node->kind == AST_UNARY && (node_is_increment(node) || node->op == OP_PLUS)) {
-			node = ast_strip_casts(child(node, 0));
+			node = ast_operand(node, 0);
 		} else if (node->kind == AST_UNARY && node->op == OP_ADDRESS) {
-			struct access access = access_of(child(node, 0));
+			struct access access = access_of(ast_child(node, 0));
 			if (!access.pointer)
 				return access.object;
 			node = ast_strip_casts(access.pointer);
 		} else if (node->kind == AST_BINARY && (node->op == OP_ADD || node->op == OP_SUB)) {
-			struct ast_node *left = ast_strip_casts(child(node, 0)), *right = ast_strip_casts(child(node, 1));
+			struct ast_node *left = ast_operand(node, 0), *right = ast_operand(node, 1);
 			node = left && !is_address_type(left->type) && right && is_address_type(right->type) ? right : left;
 		} else if (node->kind == AST_BINARY && node->op == OP_COMMA) {
-			node = ast_strip_casts(child(node, 1));
+			node = ast_operand(node, 1);
 		} else {
 			return node;
 		}
@@ -253,7 +268,7 @@ struct access access_of(struct ast_node *lvalue)
 {
 	struct access access = {0};
 	for (struct ast_node *node = ast_strip_casts(lvalue); node;) {
-		struct ast_node *base = ast_strip_casts(child(node, 0));
+		struct ast_node *base = ast_operand(node, 0);
 		if (node->kind == AST_REF) {
 			access.object = node;
 			return access;
@@ -265,7 +280,7 @@ struct access access_of(struct ast_node *lvalue)
 		} else if (node->kind == AST_MEMBER || (node->kind == AST_UNARY && node->op == OP_DEREF) ||
 		           (node->kind == AST_SUBSCRIPT && (!base->type || base->type->kind != TYPE_ARRAY))) {
 			if (node->kind == AST_SUBSCRIPT && base->type && base->type->kind != TYPE_POINTER) {
-				struct ast_node *other = ast_strip_casts(child(node, 1)); /* 2[p] */
+				struct ast_node *other = ast_operand(node, 1); /* 2[p] */
 				if (other && is_address_type(other->type))
 					base = other;
 			}
@@ -274,7 +289,7 @@ struct access access_of(struct ast_node *lvalue)
 				continue;
 			}
 			/* A cast says with which type it is accessed: ((uint8_t *)p)[i]. */
-			struct ast_node *cast = ast_strip(child(node, 0));
+			struct ast_node *cast = ast_strip(ast_child(node, 0));
 			const struct ast_type *type = cast->type && cast->type->pointee ? cast->type : base->type;
 			access.pointer = base;
 			access.pointee = type && type->pointee ? type->pointee : node->kind == AST_MEMBER ? NULL : node->type;
@@ -408,7 +423,7 @@ const char *call_name(const struct ast_node *call)
 {
 	if (call->decl)
 		return call->decl->name;
-	struct ast_node *callee = ast_strip_casts(child(call, 0));
+	struct ast_node *callee = ast_operand(call, 0);
 	return callee && callee->kind == AST_REF ? callee->name : call->name;
 }
 
@@ -423,7 +438,7 @@ bool call_is(const struct ast_node *call, const char *const *names)
 
 struct ast_node *call_argument(const struct ast_node *call, size_t index)
 {
-	return child(call, index + 1);
+	return ast_child(call, index + 1);
 }
 
 struct purity {
@@ -442,7 +457,7 @@ static bool purity_visit(struct ast_node *node, void *context)
 	else if (node->kind == AST_CALL)
 		purity->pure &= call_pure_at(node, purity->depth + 1);
 	else if (node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN || node_is_increment(node))
-		written = child(node, 0);
+		written = ast_child(node, 0);
 	if (written) {
 		struct access access = access_of(written);
 		purity->pure &= access.object && is_local(access.object);
@@ -490,7 +505,7 @@ bool call_is_pure(const struct ast_node *call)
 
 static struct atomic atomic_builtin(struct ast_node *node)
 {
-	struct atomic atomic = {.kind = ATOMIC_OTHER, .style = ATOMIC_BUILTIN, .pointer = child(node, 0)};
+	struct atomic atomic = {.kind = ATOMIC_OTHER, .style = ATOMIC_BUILTIN, .pointer = ast_child(node, 0)};
 	const char *name = node->name;
 	if (text_starts(name, "__c11_"))
 		atomic.style = ATOMIC_C11;
@@ -505,12 +520,12 @@ static struct atomic atomic_builtin(struct ast_node *node)
 		atomic.kind = ATOMIC_EXCHANGE;
 	/* The front end's order: pointer, order, first value, order of a failure, second value. */
 	if (atomic.kind == ATOMIC_COMPARE) {
-		atomic.expected = child(node, 2);
-		atomic.value = child(node, 4);
+		atomic.expected = ast_child(node, 2);
+		atomic.value = ast_child(node, 4);
 	} else if (atomic.kind != ATOMIC_OTHER && !text_equal(operation, "exchange")) {
-		atomic.value = child(node, 2);
+		atomic.value = ast_child(node, 2);
 	} else if (atomic.style == ATOMIC_C11) {
-		atomic.value = child(node, 2);
+		atomic.value = ast_child(node, 2);
 	}
 	return atomic;
 }
@@ -578,7 +593,7 @@ static struct atomic atomic_call(struct ast_node *call)
 
 struct atomic atomic_of(struct ast_node *node)
 {
-	struct ast_node *operand = child(node, 0);
+	struct ast_node *operand = ast_child(node, 0);
 	bool step = node_is_increment(node) || (node->kind == AST_COMPOUND_ASSIGN && (node->op == OP_ADD || node->op == OP_SUB));
 	if (node->kind == AST_ATOMIC && node->name)
 		return atomic_builtin(node);
@@ -587,7 +602,7 @@ struct atomic atomic_of(struct ast_node *node)
 	if (step && operand && operand->type && operand->type->is_atomic) {
 		bool up = node->op == OP_ADD || node->op == OP_PRE_INC || node->op == OP_POST_INC;
 		return (struct atomic){.kind = up ? ATOMIC_ADD : ATOMIC_SUB, .style = ATOMIC_OPERATOR, .pointer = operand,
-		                       .value = child(node, 1)};
+		                       .value = ast_child(node, 1)};
 	}
 	return (struct atomic){.kind = ATOMIC_NONE};
 }
@@ -596,7 +611,7 @@ struct ast_node *atomic_object(const struct atomic *atomic)
 {
 	struct ast_node *pointer = ast_strip_casts(atomic->pointer);
 	if (pointer && pointer->kind == AST_UNARY && pointer->op == OP_ADDRESS && atomic->style != ATOMIC_OPERATOR)
-		return ast_strip_casts(child(pointer, 0));
+		return ast_operand(pointer, 0);
 	return pointer;
 }
 
@@ -637,7 +652,7 @@ struct ast_node *call_locks(const struct ast_node *call)
 	if (!argument)
 		return NULL;
 	if (argument->kind == AST_UNARY && argument->op == OP_ADDRESS) {
-		struct ast_node *lock = ast_strip_casts(child(argument, 0));
+		struct ast_node *lock = ast_operand(argument, 0);
 		return lock && type_is_lock(lock->type) ? lock : NULL;
 	}
 	return argument->type && argument->type->kind == TYPE_POINTER && type_is_lock(argument->type->pointee) ? argument : NULL;
@@ -653,11 +668,11 @@ bool node_constant(struct ast_node *node, long long *ret_value)
 		return true;
 	}
 	long long left, right;
-	if (node->kind == AST_UNARY && node->op == OP_MINUS && node_constant(child(node, 0), &left)) {
+	if (node->kind == AST_UNARY && node->op == OP_MINUS && node_constant(ast_child(node, 0), &left)) {
 		*ret_value = (long long)(0 - (unsigned long long)left);
 		return true;
 	}
-	if (node->kind != AST_BINARY || !node_constant(child(node, 0), &left) || !node_constant(child(node, 1), &right))
+	if (node->kind != AST_BINARY || !node_constant(ast_child(node, 0), &left) || !node_constant(ast_child(node, 1), &right))
 		return false;
 	unsigned long long a = (unsigned long long)left, b = (unsigned long long)right;
 	switch (node->op) {
@@ -780,7 +795,7 @@ static bool reliance_visit(struct ast_node *node, void *context)
 	const struct ast_node *record = reliance->record;
 	if (node->kind == AST_CAST) {
 		/* Bytes or another record that become one, and the reverse. */
-		struct ast_node *from = ast_strip_casts(child(node, 0));
+		struct ast_node *from = ast_operand(node, 0);
 		const struct ast_type *was = from ? from->type : NULL, *is = node->type;
 		bool into = points_to_record(is, record), out = points_to_record(was, record);
 		const struct ast_type *other = into ? was : is;
@@ -788,7 +803,7 @@ static bool reliance_visit(struct ast_node *node, void *context)
 		reliance->found |= into != out && is_address_type(other) && !plain && !(from && from->kind == AST_CALL);
 	}
 	if (node->kind == AST_SIZEOF) {
-		const struct ast_node *operand = ast_strip(child(node, 0)), *up = node->parent;
+		const struct ast_node *operand = ast_strip(ast_child(node, 0)), *up = node->parent;
 		const char *text = ast_text(reliance->unit, &node->range);
 		const struct ast_type *type = operand ? operand->type : NULL;
 		while (type && type->kind == TYPE_ARRAY && type->pointee)
@@ -901,13 +916,13 @@ static bool loop_collect(struct ast_node *node, void *context)
 	}
 	case AST_ASSIGN:
 	case AST_COMPOUND_ASSIGN:
-		written = child(node, 0);
+		written = ast_child(node, 0);
 		break;
 	case AST_UNARY:
 		if (node_is_increment(node))
-			written = child(node, 0);
-		else if (node->op == OP_ADDRESS && ast_strip_casts(child(node, 0)))
-			list_push(walk->arena, &loop->addressed, ast_strip_casts(child(node, 0)));
+			written = ast_child(node, 0);
+		else if (node->op == OP_ADDRESS && ast_operand(node, 0))
+			list_push(walk->arena, &loop->addressed, ast_operand(node, 0));
 		break;
 	default:
 		break;
@@ -989,7 +1004,7 @@ bool loop_keeps(const struct loop *loop, struct ast_node *path)
 			if (write->type && write->type->kind == TYPE_RECORD)
 				return false; /* a whole record at once */
 		}
-		return loop_keeps(loop, child(node, 0));
+		return loop_keeps(loop, ast_child(node, 0));
 	case AST_SUBSCRIPT:
 	case AST_UNARY: {
 		if (node->kind == AST_UNARY && node->op != OP_DEREF)
@@ -1002,11 +1017,11 @@ bool loop_keeps(const struct loop *loop, struct ast_node *path)
 			if (other && path_equal(root, other))
 				return false;
 		}
-		return root && loop_keeps(loop, child(node, 0)) &&
-		       (node->kind == AST_UNARY || loop_keeps(loop, child(node, 1)));
+		return root && loop_keeps(loop, ast_child(node, 0)) &&
+		       (node->kind == AST_UNARY || loop_keeps(loop, ast_child(node, 1)));
 	}
 	case AST_BINARY:
-		return loop_keeps(loop, child(node, 0)) && loop_keeps(loop, child(node, 1));
+		return loop_keeps(loop, ast_child(node, 0)) && loop_keeps(loop, ast_child(node, 1));
 	default:
 		return false;
 	}
@@ -1047,7 +1062,7 @@ bool loop_same_place(const struct loop *loop, struct ast_node *lvalue)
 	}
 	/* What leads to the place; the place itself may be assigned. */
 	for (size_t i = 0; i < operands; i++)
-		if (path_is_assigned(loop, child(node, i)) || !loop_same_place(loop, child(node, i)))
+		if (path_is_assigned(loop, ast_child(node, i)) || !loop_same_place(loop, ast_child(node, i)))
 			return false;
 	return operands > 0;
 }
@@ -1059,7 +1074,7 @@ long long loop_bound(const struct loop *loop)
 		return -1;
 	if (condition->op != OP_LT && condition->op != OP_LE && condition->op != OP_NE)
 		return -1;
-	struct ast_node *limit = ast_strip_casts(child(condition, 1));
+	struct ast_node *limit = ast_operand(condition, 1);
 	return limit && limit->has_value ? limit->value : -1;
 }
 
@@ -1152,8 +1167,8 @@ static bool allocation_visit(struct ast_node *node, void *context)
 	struct ast_node *call = NULL;
 	if (node->range.offset >= allocation->loop->node->range.offset)
 		return false;
-	if (node->kind == AST_ASSIGN && path_equal(child(node, 0), allocation->path))
-		call = allocator_call(child(node, 1));
+	if (node->kind == AST_ASSIGN && path_equal(ast_child(node, 0), allocation->path))
+		call = allocator_call(ast_child(node, 1));
 	else if (node->kind == AST_VAR && node == allocation->path->decl && node->init)
 		call = allocator_call(node->init);
 	if (call && loop_around(node) == loop_around(allocation->loop->node))
@@ -1253,7 +1268,7 @@ static bool bound_is_few(const struct loop *loop)
 {
 	static const char *const few[] = {"argc", "nargs", "natts", "ndim", "ndims", "nkeys", "nopts", NULL};
 	struct ast_node *condition = ast_strip_casts(loop->node->condition);
-	struct ast_node *limit = condition && condition->kind == AST_BINARY ? ast_strip_casts(child(condition, 1)) : NULL;
+	struct ast_node *limit = condition && condition->kind == AST_BINARY ? ast_operand(condition, 1) : NULL;
 	return limit && (limit->kind == AST_REF || limit->kind == AST_MEMBER) && limit->name && text_is_one_of(limit->name, few);
 }
 
@@ -1329,6 +1344,24 @@ size_t statement_end(const struct ast_unit *unit, const struct ast_node *stateme
 	return at < size && text[at] == ';' ? at + 1 : 0;
 }
 
+const char *line_indent(struct arena *arena, const char *text, size_t offset)
+{
+	while (offset > 0 && text[offset - 1] != '\n')
+		offset--;
+	return arena_strndup(arena, text + offset, strspn(text + offset, " \t"));
+}
+
+char *text_squeezed(struct arena *arena, const char *text, size_t size)
+{
+	char *out = arena_alloc(arena, size + 1);
+	size_t used = 0;
+	for (size_t i = 0; i < size; i++)
+		if (!strchr(" \t\r\n", text[i]))
+			out[used++] = text[i];
+	out[used] = '\0';
+	return out;
+}
+
 bool loop_append(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,
                  const struct string_list *statements)
 {
@@ -1336,13 +1369,10 @@ bool loop_append(const struct loop *loop, struct pattern_sink *sink, struct find
 	const char *text = ast_file_text(loop->unit, loop->node->range.file, &size);
 	if (!text || !end || in_expansion(loop->unit, loop->node->range.file, end - 1))
 		return false;
-	size_t line = begin;
-	while (line > 0 && text[line - 1] != '\n')
-		line--;
-	size_t indent = strspn(text + line, " \t");
+	const char *indent = line_indent(sink->arena, text, begin);
 	char *out = "";
 	for (size_t i = 0; i < statements->count; i++)
-		out = arena_printf(sink->arena, "%s\n%.*s%s", out, (int)indent, text + line, statements->at[i]);
+		out = arena_printf(sink->arena, "%s\n%s%s", out, indent, statements->at[i]);
 	finding_edit(sink, finding, end, 0, out);
 	return true;
 }
@@ -1364,18 +1394,13 @@ const char *constant_declarator(struct arena *arena, const struct ast_type *type
 	                                       : arena_printf(arena, "const %s %s", spelling, name);
 }
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* Whether the text uses `name` other than as a field's. */
 static bool name_is_used(const char *text, size_t size, const char *name)
 {
 	size_t length = strlen(name);
 	const char *end = text + size;
 	for (const char *at = text; (at = memmem(at, (size_t)(end - at), name, length)); at += length) {
-		if ((at + length < end && is_word(at[length])) || (at > text && is_word(at[-1])))
+		if ((at + length < end && text_is_word(at[length])) || (at > text && text_is_word(at[-1])))
 			continue;
 		if (at > text && (at[-1] == '.' || (at > text + 1 && at[-1] == '>' && at[-2] == '-')))
 			continue;
@@ -1402,4 +1427,13 @@ const char *free_name(const struct loop *loop, struct arena *arena, const char *
 			return names[i];
 	}
 	return NULL;
+}
+
+const char *free_name_for(const struct loop *loop, struct arena *arena, struct ast_node *place)
+{
+	if (place->kind == AST_MEMBER && place->name)
+		return free_name(loop, arena, place->name);
+	struct access access = access_of(place);
+	struct ast_node *root = access.pointer ? pointer_root(access.pointer) : access.object;
+	return root && root->name ? free_name(loop, arena, arena_printf(arena, "%s_value", root->name)) : NULL;
 }

@@ -36,8 +36,10 @@ bool command_has_isa(const struct compile_command *command, enum isa isa);
 /* ---- expressions ------------------------------------------------------------------------------------------- */
 bool node_is_increment(const struct ast_node *node); /* ++ and --, before and after */
 bool node_is_zero(struct ast_node *node);
+bool node_has_effect(struct ast_node *node); /* it, or a part: assigns, calls, or reads what is volatile */
 /* The text of a small expression for a message, "…" when it is long or has line breaks. */
 const char *node_text(const struct ast_unit *unit, const struct ast_node *node, struct arena *arena);
+const char *node_quoted(const struct ast_unit *unit, const struct ast_node *node, struct arena *arena); /* the same in `` */
 /* Whether two expressions name the same place in the same words: same variables, fields, constants. */
 bool path_equal(struct ast_node *a, struct ast_node *b);
 /* The expression that a pointer value is made of: p in `p + i`, `*p++`, `(char *)p`, `&p[i]`; a->b in `a->b + 1`. */
@@ -171,11 +173,16 @@ void loop_declare(const struct loop *loop, struct pattern_sink *sink, struct fin
 /* Puts statements, one a line, right behind the loop. False: its end can't be told. */
 bool loop_append(const struct loop *loop, struct pattern_sink *sink, struct finding *finding,
                  const struct string_list *statements);
+/* The blanks that the line of `offset` begins with. */
+const char *line_indent(struct arena *arena, const char *text, size_t offset);
+char *text_squeezed(struct arena *arena, const char *text, size_t size); /* without blanks and line breaks */
 /* The offset behind a statement, its semicolon included; 0: can't be told. */
 size_t statement_end(const struct ast_unit *unit, const struct ast_node *statement);
 /* "const uint8_t mask", "struct x *const next": NULL when the type can't be written in front of a name. */
 const char *constant_declarator(struct arena *arena, const struct ast_type *type, const char *name);
 /* `wanted`, or a variation, that nothing in the function is called; NULL: none is left. */
 const char *free_name(const struct loop *loop, struct arena *arena, const char *wanted);
+/* A free name for the value that stands in `place`: the field's, "p_value" of *p. NULL: none. */
+const char *free_name_for(const struct loop *loop, struct arena *arena, struct ast_node *place);
 
 #endif

@@ -54,11 +54,6 @@ struct token {
 	bool word;
 };
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 static bool scanner_sees(const struct scanner *scanner, const char *mark)
 {
 	size_t size = strlen(mark);
@@ -111,8 +106,8 @@ static struct token token_next(struct scanner *scanner)
 		return token;
 	scanner->line_start = false;
 	char c = scanner->text[scanner->at++];
-	token.word = is_word(c);
-	while (token.word && scanner->at < scanner->size && is_word(scanner->text[scanner->at]))
+	token.word = text_is_word(c);
+	while (token.word && scanner->at < scanner->size && text_is_word(scanner->text[scanner->at]))
 		scanner->at++;
 	if (c == '"' || c == '\'') {
 		while (scanner->at < scanner->size && scanner->text[scanner->at] != c && scanner->text[scanner->at] != '\n')

@@ -83,16 +83,11 @@ static bool remainder_of(struct ast_node *node, struct device *device)
 /* The text from one statement's begin to another's end, blanks left out; NULL: it isn't written out. */
 static const char *squeezed(struct detection *detection, const struct ast_node *from, const struct ast_node *to)
 {
-	size_t size = 0, end = statement_end(detection->unit, to), used = 0;
+	size_t size = 0, end = statement_end(detection->unit, to);
 	const char *text = ast_file_text(detection->unit, from->range.file, &size);
 	if (!text || !end || end < from->range.offset || from->range.edge_in_macro || to->range.edge_in_macro)
 		return NULL;
-	char *out = arena_alloc(detection->sink->arena, end - from->range.offset + 1);
-	for (size_t i = from->range.offset; i < end; i++)
-		if (!strchr(" \t\r\n", text[i]))
-			out[used++] = text[i];
-	out[used] = '\0';
-	return out;
+	return text_squeezed(detection->sink->arena, text + from->range.offset, end - from->range.offset);
 }
 
 static const struct ast_node *unlabelled(const struct ast_node *node)
@@ -212,16 +207,14 @@ static bool put_candidate(struct detection *detection, const struct device *devi
 	if (!wide || !counted || wide->kind != TYPE_INT || counted->kind != TYPE_INT || wide->size < counted->size ||
 	    wide->is_signed != counted->is_signed)
 		return false;
-	size_t size = 0, line = device->node->range.offset, from = device->first->range.offset;
+	size_t size = 0, from = device->first->range.offset;
 	size_t to = statement_end(detection->unit, device->first_end), end = device->node->range.end_offset;
 	const char *text = ast_file_text(detection->unit, device->node->range.file, &size);
 	const char *condition = ast_text(detection->unit, &device->loop->condition->range);
 	if (!text || !to || !condition || end > size || text[end - 1] != '}')
 		return false;
 	condition = arena_strdup(arena, condition);
-	while (line > 0 && text[line - 1] != '\n')
-		line--;
-	const char *indent = arena_strndup(arena, text + line, strspn(text + line, " \t"));
+	const char *indent = line_indent(arena, text, device->node->range.offset);
 	const char *name = arena_strdup(arena, device->count->name);
 	finding_edit(detection->sink, finding, set->range.offset, set->range.end_offset - set->range.offset, name);
 	finding_edit(detection->sink, finding, device->node->range.offset, end - device->node->range.offset,

@@ -46,11 +46,6 @@ struct detection {
 
 /* ---- statements as text ------------------------------------------------------------------------------------------ */
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 /* The statement without blanks, each `name` followed by "+ahead" when that isn't 0. NULL: it isn't written out. */
 static const char *statement_text(struct detection *detection, const struct ast_node *statement, const char *name, unsigned ahead)
 {
@@ -64,12 +59,12 @@ static const char *statement_text(struct detection *detection, const struct ast_
 	size_t used = 0;
 	while (at < end) {
 		size_t word = 0;
-		while (at + word < end && is_word(text[at + word]))
+		while (at + word < end && text_is_word(text[at + word]))
 			word++;
 		bool named = word == length && memcmp(text + at, name, length) == 0 && !(used && (out[used - 1] == '.' || out[used - 1] == '>'));
 		if (word) {
 			/* A blank that parts two words counts. */
-			if (used && is_word(out[used - 1]))
+			if (used && text_is_word(out[used - 1]))
 				out[used++] = ' ';
 			memcpy(out + used, text + at, word);
 			used += word;

@@ -239,14 +239,6 @@ static bool prefetch_visit(struct ast_node *node, void *context)
 
 /* ---- the candidate ----------------------------------------------------------------------------------------------- */
 
-static bool effect_visit(struct ast_node *node, void *context)
-{
-	*(bool *)context |= node->kind == AST_CALL || node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN ||
-	                    node->kind == AST_ATOMIC || node->kind == AST_STMT_EXPR || node_is_increment(node) ||
-	                    (node->type && node->type->is_volatile);
-	return !*(bool *)context;
-}
-
 static bool is_found(const struct search *search, const struct ast_node *statement)
 {
 	for (size_t i = 0; i < search->found.count; i++)
@@ -259,7 +251,6 @@ static bool is_found(const struct search *search, const struct ast_node *stateme
 static struct ast_node *to_remove(const struct search *search, struct ast_node *statement)
 {
 	struct ast_node *up = statement->parent, *body = statement;
-	bool effect = false;
 	if (up && up->kind == AST_COMPOUND) {
 		for (size_t i = 0; i < up->children.count; i++)
 			if (!is_found(search, up->children.at[i]))
@@ -269,8 +260,7 @@ static struct ast_node *to_remove(const struct search *search, struct ast_node *
 	}
 	if (!up || up->kind != AST_IF || up->body != body || up->otherwise)
 		return body != statement ? statement : NULL;
-	ast_walk(up->condition, effect_visit, &effect);
-	if (effect || !up->parent || up->parent->kind != AST_COMPOUND)
+	if (node_has_effect(up->condition) || !up->parent || up->parent->kind != AST_COMPOUND)
 		return body != statement ? statement : NULL;
 	return up;
 }

@@ -63,16 +63,6 @@ struct divisions {
 	bool other_slow; /* a call, a division of floats: the loop waits for that */
 };
 
-static struct ast_node *operand(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? ast_strip(node->children.at[index]) : NULL;
-}
-
-static const char *quoted(const struct detection *detection, struct ast_node *node)
-{
-	return arena_printf(detection->sink->arena, "`%s`", node_text(detection->unit, node, detection->sink->arena));
-}
-
 /* ---- which divisions ---------------------------------------------------------------------------------------------- */
 
 static bool is_integer(const struct ast_type *type)
@@ -121,7 +111,7 @@ static bool divisions_visit(struct ast_node *node, void *context)
 		divisions->other_slow |= is_slow(node);
 	if (!divides)
 		return node->kind != AST_SIZEOF;
-	struct division division = {.node = node, .dividend = operand(node, 0), .divisor = operand(node, 1),
+	struct division division = {.node = node, .dividend = ast_strip(ast_child(node, 0)), .divisor = ast_strip(ast_child(node, 1)),
 	                            .remainder = node->op == OP_REM, .assigns = node->kind == AST_COMPOUND_ASSIGN};
 	if (!division.dividend || !division.divisor)
 		return true;
@@ -305,18 +295,6 @@ static bool stores_elsewhere(const struct loop *loop)
 
 /* ---- powers of two ------------------------------------------------------------------------------------------------ */
 
-/* Text without its blanks. */
-static const char *squeezed(struct arena *arena, const char *text, size_t size)
-{
-	char *out = arena_alloc(arena, size + 1);
-	size_t length = 0;
-	for (size_t i = 0; i < size; i++)
-		if (!strchr(" \t\r\n", text[i]))
-			out[length++] = text[i];
-	out[length] = '\0';
-	return out;
-}
-
 /* Whether a statement of the function before the loop asserts it: assert((n & (n - 1)) == 0), ASSERT(ISP2(n)). It need not
  * be compiled in. */
 static bool is_asserted_power(const struct detection *detection, const struct loop *loop, struct ast_node *divisor)
@@ -327,7 +305,7 @@ static bool is_asserted_power(const struct detection *detection, const struct lo
 	const char *file = ast_file_text(detection->unit, loop->node->range.file, &size), *name = ast_text(detection->unit, &divisor->range);
 	if (!file || !name || begin >= end || end > size || !text_equal(loop->function->range.file, loop->node->range.file))
 		return false;
-	const char *text = squeezed(arena, file + begin, end - begin), *d = squeezed(arena, name, strlen(name));
+	const char *text = text_squeezed(arena, file + begin, end - begin), *d = text_squeezed(arena, name, strlen(name));
 	struct string_list wanted = {0};
 	list_push(arena, &wanted, arena_printf(arena, "(%s&(%s-1))==0", d, d));
 	list_push(arena, &wanted, arena_printf(arena, "!(%s&(%s-1))", d, d));
@@ -519,7 +497,7 @@ static void report(struct detection *detection, struct group *group)
 	struct arena *arena = detection->sink->arena;
 	const struct loop *loop = group->loop;
 	struct division *first = group->at[0];
-	const char *d = quoted(detection, first->divisor);
+	const char *d = node_quoted(detection->unit, first->divisor, arena);
 	bool power = !first->is_int && is_asserted_power(detection, loop, first->divisor);
 	struct finding *finding = finding_new(
 	    detection->sink, detection->unit, &pattern_s01, &first->node->range, loop->function->name,

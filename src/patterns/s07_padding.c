@@ -69,11 +69,6 @@ struct use {
 	bool positional;     /* an initialiser counts on the members' order */
 };
 
-static struct ast_node *child_of(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? node->children.at[index] : NULL;
-}
-
 /* ---- the record ---------------------------------------------------------------------------------------------------- */
 
 static long long up_to(long long offset, long long align)
@@ -154,7 +149,7 @@ static struct ast_node *count_of(const struct ast_node *size)
 		up = up->parent;
 	}
 	if (up && up->kind == AST_BINARY && up->op == OP_MUL)
-		return child_of(up, 0) == below ? child_of(up, 1) : child_of(up, 0);
+		return ast_child(up, 0) == below ? ast_child(up, 1) : ast_child(up, 0);
 	const char *name = up && up->kind == AST_CALL ? call_name(up) : NULL;
 	for (size_t i = 1; name && (strcasestr(name, "calloc") || strcasestr(name, "array")) && i < up->children.count; i++) {
 		struct ast_node *other = up->children.at[i];
@@ -166,7 +161,7 @@ static struct ast_node *count_of(const struct ast_node *size)
 
 static void allocation_look(struct use *use, struct ast_node *size)
 {
-	struct ast_node *operand = ast_strip(child_of(size, 0)), *count = count_of(size);
+	struct ast_node *operand = ast_strip(ast_child(size, 0)), *count = count_of(size);
 	const struct ast_node *call = size->parent;
 	while (call && (call->kind == AST_PAREN || call->kind == AST_CAST || call->kind == AST_BINARY))
 		call = call->parent;
@@ -221,7 +216,7 @@ static bool use_visit(struct ast_node *node, void *context)
 		bool inside = false;
 		for (const struct ast_node *at = node; at && !inside; at = at->parent)
 			inside = node_is_loop(at);
-		if (inside && is_of(use, node->type) && !node_constant(child_of(node, 1), &index) &&
+		if (inside && is_of(use, node->type) && !node_constant(ast_child(node, 1), &index) &&
 		    function_heat(use->unit, use->function) != HEAT_COLD)
 			use->walked = true;
 		return true;

@@ -82,11 +82,6 @@ struct nest {
 	bool strange; /* something that isn't understood */
 };
 
-static struct ast_node *child_of(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? node->children.at[index] : NULL;
-}
-
 /* ---- the loops --------------------------------------------------------------------------------------------------- */
 
 static bool counter_of(struct ast_node *loop, struct counter *counter)
@@ -100,7 +95,7 @@ static bool counter_of(struct ast_node *loop, struct counter *counter)
 		counter->decl = init->children.at[0];
 		counter->from = counter->decl->init;
 		counter->declared = true;
-	} else if (init->kind == AST_ASSIGN && child_of(init, 0)->kind == AST_REF) {
+	} else if (init->kind == AST_ASSIGN && ast_child(init, 0)->kind == AST_REF) {
 		counter->decl = init->children.at[0]->decl;
 		counter->from = init->children.at[1];
 	}
@@ -108,11 +103,11 @@ static bool counter_of(struct ast_node *loop, struct counter *counter)
 	    counter->decl->type->kind != TYPE_INT)
 		return false;
 	bool up = increment->kind == AST_UNARY && (increment->op == OP_PRE_INC || increment->op == OP_POST_INC);
-	struct ast_node *counted = up ? ast_strip(child_of(increment, 0)) : NULL, *left = ast_strip(child_of(condition, 0));
+	struct ast_node *counted = up ? ast_strip(ast_child(increment, 0)) : NULL, *left = ast_strip(ast_child(condition, 0));
 	if (!counted || counted->decl != counter->decl || condition->kind != AST_BINARY || (condition->op != OP_LT && condition->op != OP_LE) ||
 	    !left || left->kind != AST_REF || left->decl != counter->decl)
 		return false;
-	counter->limit = child_of(condition, 1);
+	counter->limit = ast_child(condition, 1);
 	long long from, limit;
 	if (node_constant(counter->from, &from) && node_constant(counter->limit, &limit) && limit >= from)
 		counter->turns = limit - from + (condition->op == OP_LE);
@@ -163,7 +158,7 @@ static bool depends(const struct nest *nest, struct ast_node *node)
 
 static bool linear_of(const struct nest *nest, struct ast_node *index, struct linear *linear)
 {
-	struct ast_node *node = ast_strip(index), *left = child_of(node, 0), *right = child_of(node, 1);
+	struct ast_node *node = ast_strip(index), *left = ast_child(node, 0), *right = ast_child(node, 1);
 	*linear = (struct linear){0};
 	if (!node)
 		return false;
@@ -209,13 +204,13 @@ static bool linear_of(const struct nest *nest, struct ast_node *index, struct li
 static bool reference_of(const struct nest *nest, struct ast_node *node, struct reference *reference)
 {
 	*reference = (struct reference){.node = node};
-	for (struct ast_node *at = node; at; at = ast_strip(child_of(at, 0))) {
+	for (struct ast_node *at = node; at; at = ast_strip(ast_child(at, 0))) {
 		if (at->kind != AST_SUBSCRIPT) {
 			reference->root = at;
 			break;
 		}
 		struct linear linear;
-		if (!linear_of(nest, child_of(at, 1), &linear) || !at->type || (at == node && at->type->size <= 0))
+		if (!linear_of(nest, ast_child(at, 1), &linear) || !at->type || (at == node && at->type->size <= 0))
 			return false;
 		/* A row that is found through a pointer lies anywhere; that of an array may be as long as a variable says. */
 		bool somewhere = at != node && (at->type->kind == TYPE_POINTER || at->type->size <= 0);
@@ -310,15 +305,15 @@ static bool namings_visit(struct ast_node *node, void *context)
 /* x += v, or x = x + v: what is added; NULL: no sum. *ret_itself: where x stands on the right side, or NULL. */
 static struct ast_node *summand_of(const struct ast_node *statement, struct ast_node **ret_itself)
 {
-	struct ast_node *value = ast_strip(child_of(statement, 1));
+	struct ast_node *value = ast_strip(ast_child(statement, 1));
 	*ret_itself = NULL;
 	if (statement->kind == AST_COMPOUND_ASSIGN)
 		return value;
 	if (!value || value->kind != AST_BINARY || (value->op != OP_ADD && value->op != OP_SUB) ||
-	    !path_equal(child_of(value, 0), child_of(statement, 0)))
+	    !path_equal(ast_child(value, 0), ast_child(statement, 0)))
 		return NULL;
-	*ret_itself = ast_strip(child_of(value, 0));
-	return child_of(value, 1);
+	*ret_itself = ast_strip(ast_child(value, 0));
+	return ast_child(value, 1);
 }
 
 /* A sum of whole numbers, which comes out the same in any order. */
@@ -340,9 +335,9 @@ static bool is_whole_sum(const struct nest *nest, const struct ast_node *stateme
 /* What is written here is an element that no other turn touches, or a sum whose parts come in the same order as before. */
 static bool is_movable(const struct nest *nest, const struct ast_node *statement)
 {
-	struct ast_node *target = ast_strip(child_of(statement, 0));
+	struct ast_node *target = ast_strip(ast_child(statement, 0));
 	while (target && target->kind == AST_MEMBER && !target->arrow) /* a field of an element */
-		target = ast_strip(child_of(target, 0));
+		target = ast_strip(ast_child(target, 0));
 	const struct reference *written = target ? reference_at(nest, target) : NULL;
 	if (!target)
 		return false;
@@ -372,7 +367,7 @@ static bool is_array(const struct ast_node *root)
 static bool lie_apart(const struct nest *nest)
 {
 	for (size_t i = 0; i < nest->statements.count; i++) {
-		const struct ast_node *target = ast_strip(child_of(nest->statements.at[i], 0));
+		const struct ast_node *target = ast_strip(ast_child(nest->statements.at[i], 0));
 		const struct reference *written = reference_at(nest, target);
 		for (size_t k = 0; written && k < nest->references.count; k++) {
 			const struct reference *other = &nest->references.at[k];
@@ -380,7 +375,7 @@ static bool lie_apart(const struct nest *nest)
 				return false;
 		}
 		/* Its rows may overlap, too, unless they are declared as such. */
-		bool rows = written && ast_strip(child_of(written->node, 0))->kind == AST_SUBSCRIPT;
+		bool rows = written && ast_strip(ast_child(written->node, 0))->kind == AST_SUBSCRIPT;
 		if (written && !(is_array(written->root) && (rows || written->stride[INNER] != STRIDE_FAR)))
 			return false;
 	}

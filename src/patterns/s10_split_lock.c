@@ -55,11 +55,6 @@ struct place {
 	bool whole;         /* it is the field, and its record is the base */
 };
 
-static struct ast_node *child_of(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? node->children.at[index] : NULL;
-}
-
 /* ---- layouts ----------------------------------------------------------------------------------------------------- */
 
 /* The offset of a field in its record; -1: it can't be told, or is no whole byte. */
@@ -104,7 +99,7 @@ static bool place_of_lvalue(const struct detection *detection, struct ast_node *
 static bool place_of_pointer(const struct detection *detection, struct ast_node *pointer, struct place *place)
 {
 	struct ast_node *node = ast_strip_casts(pointer);
-	struct ast_node *left = ast_strip_casts(child_of(node, 0));
+	struct ast_node *left = ast_operand(node, 0);
 	if (!node || !node->type)
 		return false;
 	if (node->kind == AST_UNARY && node->op == OP_ADDRESS)
@@ -114,8 +109,8 @@ static bool place_of_pointer(const struct detection *detection, struct ast_node 
 	if (node->kind == AST_BINARY && node->op == OP_ADD && node->type->kind == TYPE_POINTER && node->type->pointee &&
 	    node->type->pointee->size > 0 && left && left->type && (left->type->kind == TYPE_ARRAY || left->type->kind == TYPE_POINTER)) {
 		/* The left side as written: a cast says what it counts in. */
-		step(place, child_of(node, 1), node->type->pointee->size);
-		return place_of_pointer(detection, child_of(node, 0), place);
+		step(place, ast_child(node, 1), node->type->pointee->size);
+		return place_of_pointer(detection, ast_child(node, 0), place);
 	}
 	/* A pointer to a record: to its first byte. To anything else: where it points is not known. */
 	const struct ast_type *pointee = node->type->kind == TYPE_POINTER ? node->type->pointee : NULL;
@@ -127,7 +122,7 @@ static bool place_of_pointer(const struct detection *detection, struct ast_node 
 
 static bool place_of_lvalue(const struct detection *detection, struct ast_node *lvalue, struct place *place)
 {
-	struct ast_node *node = ast_strip(lvalue), *base = child_of(node, 0);
+	struct ast_node *node = ast_strip(lvalue), *base = ast_child(node, 0);
 	if (!node || !node->type)
 		return false;
 	if (node->kind == AST_REF) {
@@ -146,7 +141,7 @@ static bool place_of_lvalue(const struct detection *detection, struct ast_node *
 	}
 	if (node->kind == AST_SUBSCRIPT && node->type->size > 0) {
 		struct ast_node *array = ast_strip(base);
-		step(place, child_of(node, 1), node->type->size);
+		step(place, ast_child(node, 1), node->type->size);
 		if (array && array->type && array->type->kind == TYPE_ARRAY)
 			return place_of_lvalue(detection, array, place);
 		return place_of_pointer(detection, base, place);
@@ -176,7 +171,7 @@ static struct ast_node *locked_operand(struct ast_node *node, bool *ret_direct)
 {
 	struct atomic atomic = atomic_of(node);
 	*ret_direct = atomic.style == ATOMIC_OPERATOR;
-	struct ast_node *target = child_of(node, 0);
+	struct ast_node *target = ast_child(node, 0);
 	if (node->kind == AST_ASSIGN && target && target->type && target->type->is_atomic) {
 		*ret_direct = true;
 		return target;
@@ -224,7 +219,7 @@ static void report(struct detection *detection, struct ast_node *node, struct as
 		list_push(arena, &detection->reported, (struct ast_node *)field);
 	struct ast_node *lvalue = ast_strip_casts(operand);
 	if (lvalue && lvalue->kind == AST_UNARY && lvalue->op == OP_ADDRESS)
-		lvalue = ast_strip_casts(child_of(lvalue, 0));
+		lvalue = ast_operand(lvalue, 0);
 	struct finding *finding = finding_new(
 	    detection->sink, detection->unit, &pattern_s10, &node->range, detection->function->name,
 	    function_heat(detection->unit, detection->function) == HEAT_COLD ? SEVERITY_LOW : SEVERITY_MEDIUM,

@@ -72,11 +72,6 @@ struct detection {
 	bool includes_atomic; /* <stdatomic.h> */
 };
 
-static struct ast_node *child_of(const struct ast_node *node, size_t index)
-{
-	return node && index < node->children.count ? node->children.at[index] : NULL;
-}
-
 static bool is_private(struct ast_node *lvalue)
 {
 	struct access access = access_of(lvalue);
@@ -116,7 +111,7 @@ static struct ast_node *plain_store(struct ast_node *statement)
 	struct ast_node *node = ast_strip(statement);
 	if (!node || !(node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN || node_is_increment(node)))
 		return NULL;
-	struct ast_node *target = ast_strip_casts(child_of(node, 0));
+	struct ast_node *target = ast_operand(node, 0);
 	return target && target->type && !target->type->is_atomic && !target->type->is_volatile && !is_private(target) ? target : NULL;
 }
 
@@ -143,7 +138,7 @@ static void fence_look(struct detection *detection, struct ast_node *call)
 		if (!stores)
 			continue;
 		struct store store = {.node = call, .object = plain_store(next), .form = FORM_FENCE};
-		store.value = next->kind == AST_ASSIGN ? child_of(next, 1) : NULL;
+		store.value = next->kind == AST_ASSIGN ? ast_child(next, 1) : NULL;
 		list_push(detection->sink->arena, &detection->stores, store);
 	}
 }
@@ -172,14 +167,14 @@ static bool collect(struct ast_node *node, void *context)
 	if (node->kind == AST_LABEL)
 		detection->has_label = true;
 	if (is_atomic_store(node) && node->has_value && node->value == SEQUENTIALLY_CONSISTENT) {
-		struct atomic atomic = {.pointer = child_of(node, 0), .style = ATOMIC_BUILTIN};
+		struct atomic atomic = {.pointer = ast_child(node, 0), .style = ATOMIC_BUILTIN};
 		store.object = atomic_object(&atomic);
-		store.value = child_of(node, 2);
+		store.value = ast_child(node, 2);
 		store.form = form_of(detection->unit, node);
-	} else if (node->kind == AST_ASSIGN && child_of(node, 0) && node->children.at[0]->type &&
+	} else if (node->kind == AST_ASSIGN && ast_child(node, 0) && node->children.at[0]->type &&
 	           node->children.at[0]->type->is_atomic && is_statement(node)) {
 		store.object = ast_strip_casts(node->children.at[0]);
-		store.value = child_of(node, 1);
+		store.value = ast_child(node, 1);
 		store.form = node_is_replaceable(detection->unit, node) ? FORM_ASSIGN : FORM_OTHER;
 	} else if (is_exchange_for_store(node)) {
 		struct atomic atomic = atomic_of(node);
@@ -190,7 +185,7 @@ static bool collect(struct ast_node *node, void *context)
 		fence_look(detection, node);
 	}
 	const struct ast_type *type = store.object ? store.object->type : NULL;
-	if (type && type->kind == TYPE_POINTER && store.object == ast_strip_casts(child_of(node, node->kind == AST_CALL)))
+	if (type && type->kind == TYPE_POINTER && store.object == ast_strip_casts(ast_child(node, node->kind == AST_CALL)))
 		type = type->pointee; /* it is the address, not what stands there */
 	if (type && type->size > 0 && type->size <= LARGEST_BYTES)
 		list_push(detection->sink->arena, &detection->stores, store);
@@ -231,7 +226,7 @@ static bool is_no_read(const struct ast_node *node)
 		at = up;
 		up = up->parent;
 	}
-	return up && ((up->kind == AST_UNARY && up->op == OP_ADDRESS) || (up->kind == AST_ASSIGN && child_of(up, 0) == at));
+	return up && ((up->kind == AST_UNARY && up->op == OP_ADDRESS) || (up->kind == AST_ASSIGN && ast_child(up, 0) == at));
 }
 
 static bool is_place(const struct ast_node *node)
@@ -269,7 +264,7 @@ static bool after_visit(struct ast_node *node, void *context)
 	if (node->kind == AST_ASM)
 		after->matters = true;
 	if (node->kind == AST_ATOMIC) {
-		struct atomic atomic = {.pointer = child_of(node, 0), .style = ATOMIC_BUILTIN};
+		struct atomic atomic = {.pointer = ast_child(node, 0), .style = ATOMIC_BUILTIN};
 		after->matters |= after->strict || !(is_atomic_store(node) || path_equal(atomic_object(&atomic), store->object));
 	}
 	if (node->kind == AST_CALL) {
@@ -283,8 +278,8 @@ static bool after_visit(struct ast_node *node, void *context)
 	bool plain = store->form == FORM_FENCE || after->strict;
 	after->matters |= plain && is_shared_read(after, node);
 	bool writes = node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN || node_is_increment(node);
-	after->matters |= after->strict && writes && !is_private(child_of(node, 0)) && !path_equal(child_of(node, 0), store->object);
-	struct ast_node *condition = node->kind == AST_CONDITIONAL ? child_of(node, 0) : node->condition;
+	after->matters |= after->strict && writes && !is_private(ast_child(node, 0)) && !path_equal(ast_child(node, 0), store->object);
+	struct ast_node *condition = node->kind == AST_CONDITIONAL ? ast_child(node, 0) : node->condition;
 	if (condition)
 		ast_walk(condition, decides_visit, after);
 	return !after->matters;
@@ -353,7 +348,7 @@ static bool unlocks(const struct detection *detection, const struct store *store
 	static const char *const held[] = {"lock", "locked", "spin", "spinlock", "held", "busy", "latch", "taken", NULL};
 	const char *function = detection->function->name;
 	bool lock = false;
-	for (struct ast_node *at = store->object; at; at = ast_strip_casts(child_of(at, 0)))
+	for (struct ast_node *at = store->object; at; at = ast_operand(at, 0))
 		for (size_t i = 0; at->name && held[i]; i++)
 			lock |= name_has_word(at->name, held[i]);
 	return store->value && node_is_zero(store->value) && store->form != FORM_FENCE &&
@@ -398,7 +393,7 @@ static bool put_candidate(struct detection *detection, const struct store *store
 	const struct ast_unit *unit = detection->unit;
 	struct arena *arena = detection->sink->arena;
 	const struct ast_range *range = &store->node->range;
-	const struct ast_node *pointer = child_of(store->node, store->form == FORM_SYNC);
+	const struct ast_node *pointer = ast_child(store->node, store->form == FORM_SYNC);
 	const char *object = pointer ? ast_text(unit, &pointer->range) : NULL;
 	const char *value = store->value ? ast_text(unit, &store->value->range) : NULL;
 	const char *text = NULL;
@@ -421,7 +416,7 @@ static bool put_candidate(struct detection *detection, const struct store *store
 		text = "__atomic_thread_fence(__ATOMIC_RELEASE)";
 		break;
 	case FORM_ORDERED: {
-		const struct ast_node *order = child_of(store->node, 1);
+		const struct ast_node *order = ast_child(store->node, 1);
 		const char *name = order ? ast_text(unit, &order->range) : NULL;
 		bool c11 = name && text_equal(name, "memory_order_seq_cst"), builtin = name && text_equal(name, "__ATOMIC_SEQ_CST");
 		if (!(c11 || builtin) || !text_equal(order->range.file, range->file))

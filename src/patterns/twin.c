@@ -7,11 +7,6 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 /* "a, b"; NULL: a parameter has no name. */
 static const char *arguments_of(struct arena *arena, const struct ast_node *function)
 {
@@ -68,7 +63,7 @@ bool twin_of(const struct ast_unit *unit, struct arena *arena, const struct ast_
 	while (name_end > 0 && is_blank(text[name_end - 1]))
 		name_end--;
 	if (at + 1 != close || name_end <= length || strncmp(text + name_end - length, function->name, length) != 0 ||
-	    is_word(text[name_end - length - 1]))
+	    text_is_word(text[name_end - length - 1]))
 		return false;
 	*ret_twin = (struct twin){function, text, arguments, begin, begin + name_end - length, body, end};
 	return true;

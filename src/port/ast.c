@@ -1824,6 +1824,16 @@ struct ast_node *ast_strip_casts(struct ast_node *node)
 	}
 }
 
+struct ast_node *ast_child(const struct ast_node *node, size_t index)
+{
+	return node && index < node->children.count ? node->children.at[index] : NULL;
+}
+
+struct ast_node *ast_operand(const struct ast_node *node, size_t index)
+{
+	return ast_strip_casts(ast_child(node, index));
+}
+
 struct ast_node *ast_above(const struct ast_node *node, enum ast_kind kind)
 {
 	struct ast_node *above = node->parent;

@@ -183,6 +183,10 @@ void ast_walk(struct ast_node *node, bool (*visit)(struct ast_node *node, void *
 struct ast_node *ast_strip(struct ast_node *node);
 /* The same, also through written casts. */
 struct ast_node *ast_strip_casts(struct ast_node *node);
+/* Child `index`, from 0; NULL: there is no node, or no such child. */
+struct ast_node *ast_child(const struct ast_node *node, size_t index);
+/* The same, inside of its parentheses and casts. */
+struct ast_node *ast_operand(const struct ast_node *node, size_t index);
 /* The nearest node of this kind above; NULL: none. */
 struct ast_node *ast_above(const struct ast_node *node, enum ast_kind kind);
 bool ast_is_loop(const struct ast_node *node); /* for, while, do */
