@@ -134,6 +134,12 @@ static const char *const all_commands[] = {
     "clang-14 -O1",
 };
 #define COMMANDS (sizeof all_commands / sizeof *all_commands)
+/* Under a sanitizer it is our reading that is tested, and a few compilers' objects show what many do. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { EVERY = 5, EVERY_PAIR = 5 };
+#else
+enum { EVERY = 1, EVERY_PAIR = 2 };
+#endif
 
 static void expect_equal(struct fixture *fixture, const char *command, const char *a, const char *b)
 {
@@ -191,7 +197,7 @@ static void expect_different(struct fixture *fixture, const char *command, const
 
 static void what_does_not_matter(void **state)
 {
-	for (size_t i = 0; i < COMMANDS; i++) {
+	for (size_t i = 0; i < COMMANDS; i += EVERY) {
 		const char *cc = all_commands[i];
 		if (!has_compiler(cc))
 			continue;
@@ -212,7 +218,7 @@ static void what_does_not_matter(void **state)
 /* A new function before the others shifts every offset; only it is new. */
 static void only_the_new_function_is_named(void **state)
 {
-	for (size_t i = 0; i < COMMANDS; i++) {
+	for (size_t i = 0; i < COMMANDS; i += EVERY) {
 		if (!has_compiler(all_commands[i]))
 			continue;
 		const char *was = compile(*state, all_commands[i], HELPERS F_SUM F_NAME F_JUMP F_REAL F_TABLE, ".c");
@@ -325,7 +331,7 @@ static const struct pair_case different[] = {
 static void what_does_matter(void **state)
 {
 	/* The pairs are many: every other command, which between them address and place things in all ways. */
-	for (size_t i = 0; i < COMMANDS; i += 2)
+	for (size_t i = 0; i < COMMANDS; i += EVERY_PAIR)
 		for (size_t k = 0; k < sizeof different / sizeof *different; k++)
 			expect_different(*state, all_commands[i], different[k].a, different[k].b, different[k].names);
 }
