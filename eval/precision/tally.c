@@ -81,6 +81,8 @@ static enum outcome trial_outcome(const struct trial *trial)
 	if (trial->verdict == VERDICT_NOT_BUILT && strncmp(trial->evidence, "no compile command", 18) == 0 &&
 	    trial->hypothesis->finding->built)
 		return OUTCOME_OTHER; /* no reader of it was found, so no compiler was asked */
+	if (trial->verdict == VERDICT_FAILED && strstr(trial->evidence, "does not compile"))
+		return OUTCOME_BROKEN;
 	if (trial->verdict == VERDICT_NOT_BUILT)
 		return trial->hypothesis->finding->built ? OUTCOME_BROKEN : OUTCOME_NOT_IN_BUILD;
 	if (trial->code.differ)

@@ -178,6 +178,30 @@ struct sort {
 	struct ast_node *first; /* the function of the first one */
 };
 
+struct local_type {
+	const char *spelling;
+	bool found;
+};
+
+static bool local_type_visit(struct ast_node *node, void *context)
+{
+	struct local_type *local = context;
+	bool declares = node->kind == AST_TYPEDEF || node->kind == AST_RECORD || node->kind == AST_ENUM;
+	const char *at = declares && node->name && *node->name ? strstr(local->spelling, node->name) : NULL;
+	local->found |= at && (at == local->spelling || !text_is_word(at[-1])) && !text_is_word(at[strlen(node->name)]);
+	return !local->found;
+}
+
+/* Whether the function that the node is in declares the type itself: nothing outside of it can name that. */
+static bool type_is_local(const struct ast_node *node, const struct ast_type *type)
+{
+	struct local_type local = {.spelling = type->spelling};
+	struct ast_node *function = ast_above(node, AST_FUNCTION);
+	if (function)
+		ast_walk(function, local_type_visit, &local);
+	return local.found;
+}
+
 static bool put_sort(struct detection *detection, const struct sort *sort, struct finding *finding)
 {
 	struct arena *arena = detection->sink->arena;
@@ -191,7 +215,8 @@ static bool put_sort(struct detection *detection, const struct sort *sort, struc
 	for (size_t i = 0; i < sort->calls.count; i++) {
 		const struct ast_node *call = sort->calls.at[i];
 		const char *base = one_line(unit, call_argument(call, 0)), *count = one_line(unit, call_argument(call, 1));
-		if (!base || !count || call->range.in_macro || !text_equal(call->range.file, file) || call->range.offset < place)
+		if (!base || !count || call->range.in_macro || !text_equal(call->range.file, file) || call->range.offset < place ||
+		    type_is_local(call, sort->type))
 			return false;
 		finding_edit(detection->sink, finding, call->range.offset, call->range.end_offset - call->range.offset,
 		             arena_printf(arena, "%s(%s, %s)", name, base, count));
@@ -248,14 +273,6 @@ static bool calls_itself(struct ast_node *function, const struct ast_node *compa
 	return direct.found;
 }
 
-static bool in_loop(const struct ast_node *node)
-{
-	for (; node; node = node->parent)
-		if (node_is_loop(node))
-			return true;
-	return false;
-}
-
 static void detect_sorts(struct detection *detection)
 {
 	bool taken[64] = {false};
@@ -277,7 +294,7 @@ static void detect_sorts(struct detection *detection)
 			enum heat heat = function_heat(detection->unit, detection->sorters.at[k]);
 			if (heat == HEAT_COLD || is_short(detection->sorts.at[k]) || calls_itself(detection->sorters.at[k], sort.compare))
 				continue;
-			hot |= heat == HEAT_HOT || in_loop(detection->sorts.at[k]);
+			hot |= heat == HEAT_HOT || node_in_loop(detection->sorts.at[k]);
 			sort.first = sort.first ? sort.first : detection->sorters.at[k];
 			list_push(detection->arena, &sort.calls, detection->sorts.at[k]);
 		}
@@ -309,7 +326,7 @@ static bool parameter_visit(struct ast_node *node, void *context)
 	struct ast_node *up = at->parent;
 	if (!up || up->kind != AST_CALL || up->children.at[0] != at)
 		use->other = true;
-	else if (in_loop(up))
+	else if (node_in_loop(up))
 		use->compared = up;
 	return true;
 }
@@ -1150,6 +1167,49 @@ unsigned third(struct entry entries[3], void *raw, size_t count, int (*compare)(
 	qsort(entries, count, sizeof *entries, compare);
 	qsort(raw, count, sizeof *entries, by_key);
 	return entries[1].key;
+}
+#endif
+
+#if 0 /* assay example: also advice only */
+#include <stdlib.h>
+static int by_number(const void *a, const void *b)
+{
+	unsigned left = *(const unsigned *)a, right = *(const unsigned *)b;
+	return left < right ? -1 : left > right;
+}
+void drawn(unsigned *numbers, size_t count, void (*use)(unsigned number, unsigned turn))
+{
+	typedef struct {
+		unsigned number, turn;
+	} draw;
+	draw *draws = malloc(count * sizeof(draw));
+	if (!draws)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		draws[i].number = numbers[i];
+		draws[i].turn = (unsigned)i;
+	}
+	qsort(draws, count, sizeof(draw), by_number); // finds
+	for (size_t i = 0; i < count; i++)
+		use(draws[i].number, draws[i].turn);
+	free(draws);
+}
+void weighed(const unsigned *weights, size_t count, void (*use)(unsigned weight, size_t place))
+{
+	struct weighed {
+		unsigned weight;
+		size_t place;
+	} *all = malloc(count * sizeof *all);
+	if (!all)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		all[i].weight = weights[i];
+		all[i].place = i;
+	}
+	qsort(all, count, sizeof(struct weighed), by_number); // finds
+	for (size_t i = 0; i < count; i++)
+		use(all[i].weight, all[i].place);
+	free(all);
 }
 #endif
 
