@@ -535,9 +535,10 @@ static bool rule_names(const char *rule, const char *file)
 	return false;
 }
 
-/* Units of the database that read one of the changed files. A changed source is its own unit; who reads a header is
- * asked of the compiler (-M, on the untouched tree), nearest units first, and of no more than DATABASE_UNITS_MAX. Where
- * there is no database, guessed commands serve if they compile. */
+/* Units of the database that read one of the changed files. A changed source is its own unit; who reads a header, or a source
+ * without a command of its own, is asked of the compiler (-M, on the untouched tree), nearest units first, and of no more than
+ * DATABASE_UNITS_MAX: who includes a source stands near it, so that no more need be asked. Where there is no database, guessed
+ * commands serve if they compile. */
 static enum status database_units(struct builder *builder, const struct string_list *changed, const char *snapshot,
                                   struct err *err)
 {
@@ -547,13 +548,16 @@ static enum status database_units(struct builder *builder, const struct string_l
 	for (size_t i = 0; i < session->commands.count; i++)
 		only_guessed &= session->commands.at[i].guessed || session->commands.at[i].of_workload;
 	struct string_list asked = {0};
+	bool headers = only_guessed;
 	for (size_t f = 0; changed && f < changed->count; f++) {
 		const char *file = path_join(arena, session->project.tree, changed->at[f]);
 		const struct compile_command *own = command_find(session, file);
-		if (own)
+		if (own) {
 			list_push(arena, &builder->variant->units, unit_of_command(builder, own, changed->at[f]));
-		else if (!is_unit_source(changed->at[f]) || only_guessed)
-			list_push(arena, &asked, changed->at[f]);
+			continue;
+		}
+		headers |= !is_unit_source(changed->at[f]);
+		list_push(arena, &asked, changed->at[f]);
 	}
 	if (!asked.count || !session->commands.count)
 		return ST_OK;
@@ -571,6 +575,8 @@ static enum status database_units(struct builder *builder, const struct string_l
 		count++;
 	}
 	qsort(near, count, sizeof *near, near_order);
+	if (count > DATABASE_UNITS_MAX && !headers)
+		count = DATABASE_UNITS_MAX;
 	if (count > DATABASE_UNITS_MAX) {
 		session_note(session, asked.at[0], "of %zu compiled files only the nearest %d are asked whether they read it", count,
 		             DATABASE_UNITS_MAX);
@@ -612,7 +618,7 @@ static enum status database_units(struct builder *builder, const struct string_l
 		struct err ignored = ERR_INIT;
 		const char *name = path_under(near[i].command->file, session->project.tree);
 		if (file_read(arena, answers[i], &rule, NULL, &ignored) != ST_OK || !rule[0]) {
-			if (!builder->variant->incomplete)
+			if (!builder->variant->incomplete && headers)
 				builder->variant->incomplete = arena_printf(arena, "the compiler can't tell what %s reads", name);
 			continue;
 		}

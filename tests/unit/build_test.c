@@ -414,6 +414,32 @@ static void database_units_write_nothing_beside_their_objects(void **state)
 	assert_int_equal(baseline.units.count, 0);
 }
 
+/* regcomp.c of Henry Spencer's library and its like: the parts have no command of their own. */
+static void a_source_is_built_by_the_source_that_includes_it(void **state)
+{
+	struct fixture *f = *state;
+	load(f);
+	put(f, "lib/part.c", "static int part(int x) { return x * 3; }\n");
+	put(f, "lib/whole.c", "#include \"part.c\"\nint whole(int x) { return part(x) + 1; }\n");
+	put(f, "lib/alone.c", "int alone(int x) { return x; }\n");
+	put(f, "out/made", "");
+	command(f, "lib/whole.c", "cc -c -o whole.o", false);
+	command(f, "lib/other.c", "cc -c -o other.o", false);
+	command(f, "lib/alone.c", "cc -c -o alone.o", true);
+	struct build_config config = {"gcc", "-O2"};
+	struct string_list part = {0}, alone = {0};
+	list_push(arena_of(f), &part, "lib/part.c");
+	list_push(arena_of(f), &alone, "lib/alone.c");
+	struct variant variant;
+	expect_ok(f, build_prepare(&f->session, NULL, NULL, &part, &config, &variant, &f->err));
+	assert_int_equal(variant.units.count, 1);
+	assert_string_equal(variant.units.at[0].source, "lib/whole.c");
+	assert_null(variant.incomplete);
+	expect_ok(f, build_prepare(&f->session, NULL, NULL, &alone, &config, &variant, &f->err));
+	assert_int_equal(variant.units.count, 0);
+	assert_null(variant.incomplete);
+}
+
 static void a_workload_takes_flags_from_the_database(void **state)
 {
 	struct fixture *f = *state;
@@ -598,6 +624,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(defines_flags_and_compilers_share_the_copy, setup, teardown),
 	    cmocka_unit_test_setup_teardown(failures_are_sentences_of_the_variant, setup, teardown),
 	    cmocka_unit_test_setup_teardown(database_units_write_nothing_beside_their_objects, setup, teardown),
+	    cmocka_unit_test_setup_teardown(a_source_is_built_by_the_source_that_includes_it, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_workload_takes_flags_from_the_database, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_driver_outside_the_tree_is_compiled_where_it_is, setup, teardown),
 	    cmocka_unit_test_setup_teardown(a_read_only_project_is_built, setup, teardown),
