@@ -1,4 +1,5 @@
 /* Which patterns cost here: the report of `assay prove`. */
+#include "report/phrase.h"
 #include "report/report.h"
 
 #include "base/text.h"
@@ -18,24 +19,11 @@ static bool hypothesis_is(const struct hypothesis *hypothesis, const char *patte
 	       (hypothesis->id[size + 1 + kind_size] == '\0' || hypothesis->id[size + 1 + kind_size] == ':');
 }
 
-static const char *percent_text(struct arena *arena, double log_value)
-{
-	if (!isfinite(log_value))
-		return log_value < 0 ? "-inf" : "inf";
-	return arena_printf(arena, "%+.1f", effect_percent(log_value));
-}
-
 static const char *trial_text(struct arena *arena, const struct trial *trial)
 {
 	if (trial->effect.known)
-		return arena_printf(arena, "%s %% [%s, %s] in time, %u pairs", percent_text(arena, trial->effect.theta),
-		                    percent_text(arena, trial->effect.low), percent_text(arena, trial->effect.high), trial->pairs);
+		return arena_printf(arena, "%s in time, %u pairs", effect_text(arena, &trial->effect), trial->pairs);
 	return arena_printf(arena, "%s: %s", rung_name(trial->rung), trial->evidence ? trial->evidence : "");
-}
-
-static const char *config_text(struct arena *arena, const struct build_config *config)
-{
-	return config->flags[0] ? arena_printf(arena, "%s %s", config->cc, config->flags) : config->cc;
 }
 
 static int text_order(const void *a, const void *b)

@@ -87,7 +87,7 @@ static void test_cells_and_lines(void **state)
 		"R01 only-noise\n  equal\n    gcc-12 -O2    no effect",
 		"  harmless        the detector is silent on it\n",
 		"  costs           found, but there is no candidate: advice only\n",
-		"-92.7 % [-93.7, inf] in time",
+		"-92.7 % [-93.7, ...] in time",
 		"assay show",
 	};
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
