@@ -48,10 +48,11 @@ LIST_OF(struct binding, binding_list);
 #define BUDGET_LEAST_S 0.01
 #define BUDGET_MOST_S 86400
 
-/* A claim to settle besides those of the scan. Exactly one of patch, define, flags, cc, env is set. */
+/* A claim to settle besides those of the scan. Exactly one of patches, define, flags, cc, env is set. */
 struct claimed {
 	double budget_s; /* 0: the project's */
-	const char *name, *patch, *define, *flags, *cc, *env, *claim;
+	const char *name, *define, *flags, *cc, *env, *claim;
+	struct string_list patches; /* the same change for different trees: the first that applies is meant */
 	struct string_list workloads; /* names; empty: every workload that the change touches */
 };
 LIST_OF(struct claimed, claimed_list);

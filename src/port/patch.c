@@ -604,6 +604,34 @@ enum status patch_apply(struct arena *arena, const struct patch *patch, const ch
 	return status;
 }
 
+/* What was added is removed, and the reverse. Lines that begin otherwise ("\\ No newline") belong to the one before. */
+static char *body_reversed(struct arena *arena, const char *body)
+{
+	char *out = arena_strdup(arena, body);
+	for (char *line = out; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		*line = *line == '+' ? '-' : *line == '-' ? '+' : *line;
+	return out;
+}
+
+bool patch_is_in(struct arena *arena, const struct patch *patch, const char *tree)
+{
+	struct patch back = {0};
+	for (size_t i = 0; i < patch->files.count; i++) {
+		const struct patch_file *file = &patch->files.at[i];
+		struct patch_file turned = {.path = file->path, .created = file->deleted, .deleted = file->created};
+		for (size_t k = 0; k < file->hunks.count; k++) {
+			const struct patch_hunk *hunk = &file->hunks.at[k];
+			struct patch_hunk one = {hunk->new_line, hunk->new_lines, hunk->old_line, hunk->old_lines, hunk->patch_line,
+			                         body_reversed(arena, hunk->body)};
+			list_push(arena, &turned.hunks, one);
+		}
+		list_push(arena, &back.files, turned);
+	}
+	struct patched_list ignored = {0};
+	struct err unfit = ERR_INIT;
+	return patch_apply(arena, &back, tree, &ignored, &unfit) == ST_OK;
+}
+
 /* ---- making ------------------------------------------------------------------------------------------------------ */
 
 enum status patch_make(struct arena *arena, const char *path, const char *old_text, size_t old_size,

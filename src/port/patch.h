@@ -51,6 +51,9 @@ LIST_OF(struct patched, patched_list);
 MUST_CHECK enum status patch_apply(struct arena *arena, const struct patch *patch, const char *tree,
                                    struct patched_list *ret_patched, struct err *err);
 
+/* Whether the tree has everything that the patch would bring: its reverse applies. */
+bool patch_is_in(struct arena *arena, const struct patch *patch, const char *tree);
+
 /* Appends to `*diff` (NULL at first) the unified diff of one file, three lines of context, a/ and b/ prefixes. A text of
  * NULL: the file is created or deleted. Equal texts append nothing. */
 MUST_CHECK enum status patch_make(struct arena *arena, const char *path, const char *old_text, size_t old_size,

@@ -431,7 +431,7 @@ static enum status claimed_field(struct reader *reader, size_t name, const yaml_
 	case H_NAME:
 		return read_text(reader, value, "name", &claimed->name);
 	case H_PATCH:
-		return read_text(reader, value, "patch", &claimed->patch);
+		return read_texts(reader, value, "patch", WORDS_WHOLE, &claimed->patches);
 	case H_DEFINE:
 		return read_text(reader, value, "define", &claimed->define);
 	case H_FLAGS:
@@ -462,15 +462,15 @@ static enum status claimed_item(struct reader *reader, const yaml_node_t *item)
 		return reader->err->code;
 	if (!claimed.name)
 		return fail(reader, item, "a hypothesis has no `name`: reports name it by that");
-	int changes = !!claimed.patch + !!claimed.define + !!claimed.flags + !!claimed.cc + !!claimed.env;
+	int changes = !!claimed.patches.count + !!claimed.define + !!claimed.flags + !!claimed.cc + !!claimed.env;
 	if (changes != 1)
 		return fail(reader, item, "the hypothesis `%s` must have %s of patch, define, flags, cc, env", claimed.name,
 		            changes ? "only one" : "one");
 	for (size_t i = 0; i < reader->project->hypotheses.count; i++)
 		if (text_equal(reader->project->hypotheses.at[i].name, claimed.name))
 			return fail(reader, item, "two hypotheses are named `%s`: rename one", claimed.name);
-	if (claimed.patch)
-		claimed.patch = path_clean(reader->arena, path_join(reader->arena, reader->project->dir, claimed.patch));
+	for (size_t i = 0; i < claimed.patches.count; i++)
+		claimed.patches.at[i] = path_clean(reader->arena, path_join(reader->arena, reader->project->dir, claimed.patches.at[i]));
 	/* Workloads may stand below the hypotheses: their names are checked at the end. */
 	list_push(reader->arena, &reader->project->hypotheses, claimed);
 	return ST_OK;

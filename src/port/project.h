@@ -23,7 +23,8 @@
  *         cpus: none                 not pinned; or the number of a CPU; default: the idlest one
  *     hypotheses:
  *       - name: restrict on the decoder's parameters
- *         patch: patches/restrict.patch      or define: X=Y, flags: -O3, cc: clang-19, env: X=Y; relative to this file
+ *         patch: patches/restrict.patch      or [a.patch, b.patch]: the first that applies; or define: X=Y, flags: -O3,
+ *                                              cc: clang-19, env: X=Y; relative to this file
  *         claim: 5-20 % faster
  *         workloads: [decompress]
  *         budget: 12s                in place of the project's; surveys may say it too, for each value
@@ -54,7 +55,7 @@
 #include "model/run.h"
 
 /* `path` is a folder, a project file (*.yaml), any other file (its folder counts) or NULL (the current folder).
- * `source_override`, when given, takes the place of `tree:`. dir, tree, file, compile_commands and claimed.patch are
+ * `source_override`, when given, takes the place of `tree:`. dir, tree, file, compile_commands and claimed.patches are
  * absolute and clean in the result. What can't be used although the rest can (a compile_commands that isn't there)
  * is appended to `notes` (may be NULL). ST_USAGE: one sentence that begins with "FILE:LINE: ". */
 MUST_CHECK enum status project_load(struct arena *arena, const char *path, const char *source_override,

@@ -217,8 +217,11 @@ static enum status clone_get(struct session *session, const char *snapshot, cons
 	struct patched_list patched = {0};
 	struct err trouble = ERR_INIT;
 	enum status status = patch_parse(&scratch, text, strlen(text), snapshot, &patch, &trouble);
-	if (status == ST_OK)
+	bool there = false;
+	if (status == ST_OK) {
 		status = patch_apply(&scratch, &patch, snapshot, &patched, &trouble);
+		there = status == ST_INPUT && patch_is_in(&scratch, &patch, snapshot);
+	}
 	const char *partial = path_join(arena, session->workdir, "partial");
 	if (status == ST_OK)
 		status = tree_remove(partial, &trouble);
@@ -230,7 +233,8 @@ static enum status clone_get(struct session *session, const char *snapshot, cons
 		status = err_set(&trouble, ST_SYSTEM, "can't rename %s", partial);
 	arena_release(&scratch);
 	if (status == ST_INPUT) {
-		*ret_failure = arena_printf(arena, "the patch can't be used: %s", trouble.text);
+		*ret_failure = there ? "the tree has this change already: nothing is left to try"
+		                     : arena_printf(arena, "the patch can't be used: %s", trouble.text);
 		*ret_path = snapshot;
 		return ST_OK;
 	}

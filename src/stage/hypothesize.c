@@ -167,18 +167,41 @@ enum status hypothesize_one(struct session *session, enum candidate_kind kind, c
 	return ST_OK;
 }
 
+/* The first that applies to the tree, else the first: what is wrong with it is said where it is tried. */
+static const char *patch_choose(struct session *session, const struct string_list *paths)
+{
+	const char *chosen = paths->at[0];
+	bool found = paths->count < 2;
+	for (size_t i = 0; i < paths->count && !found; i++) {
+		struct arena scratch;
+		arena_init(&scratch);
+		const char *text = NULL;
+		size_t size = 0;
+		struct patch patch;
+		struct patched_list patched = {0};
+		struct err unfit = ERR_INIT;
+		found = file_read(&scratch, paths->at[i], &text, &size, &unfit) == ST_OK &&
+		        patch_parse(&scratch, text, size, session->project.tree, &patch, &unfit) == ST_OK &&
+		        patch_apply(&scratch, &patch, session->project.tree, &patched, &unfit) == ST_OK;
+		if (found)
+			chosen = paths->at[i];
+		arena_release(&scratch);
+	}
+	return chosen;
+}
+
 enum status hypothesize_project(struct session *session, struct err *err)
 {
 	for (size_t i = 0; i < session->project.hypotheses.count; i++) {
 		const struct claimed *claimed = &session->project.hypotheses.at[i];
 		if (*session->interrupted)
 			return err_set(err, ST_INTERRUPTED, "interrupted");
-		enum candidate_kind kind = claimed->patch    ? CANDIDATE_PATCH
+		enum candidate_kind kind = claimed->patches.count ? CANDIDATE_PATCH
 		                           : claimed->define ? CANDIDATE_DEFINE
 		                           : claimed->flags  ? CANDIDATE_FLAGS
 		                           : claimed->env    ? CANDIDATE_ENV
 		                                             : CANDIDATE_CC;
-		const char *text = claimed->patch    ? claimed->patch
+		const char *text = claimed->patches.count ? patch_choose(session, &claimed->patches)
 		                   : claimed->define ? claimed->define
 		                   : claimed->flags  ? claimed->flags
 		                   : claimed->env    ? claimed->env

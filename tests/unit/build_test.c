@@ -539,12 +539,15 @@ static void claims_that_cannot_be_read_become_notes(void **state)
 {
 	struct fixture *f = *state;
 	put(f, "good.patch", "--- lib/other.c\n+++ lib/other.c\n@@ -1 +1 @@\n-a\n+b\n");
+	put(f, "fit.patch", "--- lib/other.c\n+++ lib/other.c\n@@ -1 +1 @@\n-int other(int x) { return x * 3; }\n"
+	                    "+int other(int x) { return x * 5; }\n");
 	put(f, "bad.patch", "no patch\n");
 	put(f, "assay.yaml", "hypotheses:\n  - {name: good, patch: good.patch, claim: 3 %}\n  - {name: bad, patch: bad.patch}\n"
-	                     "  - {name: missing, patch: none.patch}\n  - {name: o3, flags: -O3}\n");
+	                     "  - {name: missing, patch: none.patch}\n  - {name: o3, flags: -O3}\n"
+	                     "  - {name: either, patch: [none.patch, good.patch, fit.patch]}\n");
 	load(f);
 	expect_ok(f, hypothesize_project(&f->session, &f->err));
-	assert_int_equal(f->session.run.hypotheses.count, 2);
+	assert_int_equal(f->session.run.hypotheses.count, 3);
 	assert_int_equal(f->session.run.notes.count, 2);
 	assert_int_equal(f->session.run.untried, 2);
 	assert_non_null(strstr(f->session.run.notes.at[0].text, "changes no file"));
@@ -556,6 +559,9 @@ static void claims_that_cannot_be_read_become_notes(void **state)
 	assert_true(text_starts(good->text, "diff --git a/lib/other.c b/lib/other.c\n"));
 	assert_true(text_starts(good->argument, "--patch /"));
 	assert_string_equal(f->session.run.hypotheses.at[1]->argument, "--flags -O3");
+	/* Of several the one that applies. */
+	assert_string_equal(f->session.run.hypotheses.at[2]->id, "patch:either");
+	assert_non_null(strstr(f->session.run.hypotheses.at[2]->argument, "/fit.patch"));
 }
 
 static void the_quickstart_is_built(void **state)

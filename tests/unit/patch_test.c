@@ -147,6 +147,26 @@ static void what_cannot_be_applied_is_said_in_one_sentence(void **state)
 	}
 }
 
+static bool is_in(struct fixture *f, const char *text)
+{
+	struct patch patch;
+	struct err err = ERR_INIT;
+	assert_int_equal(patch_parse(&f->arena, text, strlen(text), f->dir, &patch, &err), ST_OK);
+	return patch_is_in(&f->arena, &patch, f->dir);
+}
+
+static void what_the_tree_has_already_is_known(void **state)
+{
+	struct fixture *f = *state;
+	assert_true(is_in(f, "--- a/lib/x.c\n+++ b/lib/x.c\n@@ -3,3 +3,3 @@\n 7\n-acht\n+8\n 9\n"));
+	assert_true(is_in(f, "--- a/lib/x.c\n+++ b/lib/x.c\n@@ -1,2 +1,3 @@\n 1\n+2\n 3\n")); /* an insertion */
+	assert_true(is_in(f, "--- /dev/null\n+++ b/y.c\n@@ -0,0 +1 @@\n+y\n"));
+	assert_false(is_in(f, "--- a/lib/x.c\n+++ b/lib/x.c\n@@ -3,3 +3,3 @@\n 7\n-8\n+eight\n 9\n")); /* not yet */
+	assert_false(is_in(f, "--- a/lib/x.c\n+++ b/lib/x.c\n@@ -3,3 +3,3 @@\n 7\n-acht\n+huit\n 9\n")); /* another */
+	/* One of two is there: not all of it. */
+	assert_false(is_in(f, "--- a/lib/x.c\n+++ b/lib/x.c\n@@ -3,3 +3,3 @@\n 7\n-acht\n+8\n 9\n--- a/y.c\n+++ b/y.c\n@@ -1 +1 @@\n-y\n+w\n"));
+}
+
 static void hunks_are_located(void **state)
 {
 	struct fixture *f = *state;
@@ -190,6 +210,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(hunks_may_have_moved, setup, teardown),
 	    cmocka_unit_test_setup_teardown(files_come_and_go, setup, teardown),
 	    cmocka_unit_test_setup_teardown(what_cannot_be_applied_is_said_in_one_sentence, setup, teardown),
+	    cmocka_unit_test_setup_teardown(what_the_tree_has_already_is_known, setup, teardown),
 	    cmocka_unit_test_setup_teardown(hunks_are_located, setup, teardown),
 	    cmocka_unit_test_setup_teardown(what_is_made_applies, setup, teardown),
 	};

@@ -110,7 +110,7 @@ static void a_full_file_is_read(void **state)
 	assert_string_equal(w->params.at[0].values.at[1], "131072");
 	assert_string_equal(w->params.at[1].values.at[0], "3");
 	assert_int_equal(p->hypotheses.count, 3);
-	assert_string_equal(p->hypotheses.at[0].patch, path_join(&f->arena, f->dir, "patches/r.patch"));
+	assert_string_equal(p->hypotheses.at[0].patches.at[0], path_join(&f->arena, f->dir, "patches/r.patch"));
 	assert_string_equal(p->hypotheses.at[0].workloads.at[0], "decompress");
 	assert_string_equal(p->hypotheses.at[1].flags, "-O3 '-DA=b c'");
 	assert_string_equal(p->hypotheses.at[2].cc, "clang-19");
