@@ -136,9 +136,9 @@ static const char *const all_commands[] = {
 #define COMMANDS (sizeof all_commands / sizeof *all_commands)
 /* Under a sanitizer it is our reading that is tested, and a few compilers' objects show what many do. */
 #if defined(__SANITIZE_ADDRESS__)
-enum { EVERY = 5, EVERY_PAIR = 5 };
+enum { EVERY = 5 };
 #else
-enum { EVERY = 1, EVERY_PAIR = 2 };
+enum { EVERY = 1 };
 #endif
 
 static void expect_equal(struct fixture *fixture, const char *command, const char *a, const char *b)
@@ -330,8 +330,8 @@ static const struct pair_case different[] = {
 
 static void what_does_matter(void **state)
 {
-	/* The pairs are many: every other command, which between them address and place things in all ways. */
-	for (size_t i = 0; i < COMMANDS; i += EVERY_PAIR)
+	/* The pairs are many: three commands. object_mutation_test has other ones. */
+	for (size_t i = 0; i < COMMANDS; i += 4)
 		for (size_t k = 0; k < sizeof different / sizeof *different; k++)
 			expect_different(*state, all_commands[i], different[k].a, different[k].b, different[k].names);
 }

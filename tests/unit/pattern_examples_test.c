@@ -369,6 +369,12 @@ static void add(struct arena *arena, struct test_list *tests, const char *name, 
 /* With an argument: only the tests that it names, as in "P03*". */
 int main(int argc, char **argv)
 {
+	/* What gcc makes of the examples is the same under a sanitizer, where only our code is tested. */
+#if defined(__SANITIZE_ADDRESS__)
+	bool builds = argc > 1;
+#else
+	bool builds = true;
+#endif
 	struct arena arena;
 	struct test_list tests = {0};
 	arena_init(&arena);
@@ -384,6 +390,8 @@ int main(int argc, char **argv)
 				add(&arena, &tests, "candidate is as written", candidate_is_as_written, entry, example);
 			/* "also" may be a driver too. */
 			bool driver = !is_also(example->kind) || strstr(example->text, "assay_workload =");
+			if (!builds)
+				continue;
 			if (is_shown(example->kind) && driver) {
 				add(&arena, &tests, "candidate gives equal outputs", candidate_gives_equal_outputs, entry, example);
 			} else if (strcmp(example->kind, "costs fixed") != 0 && strcmp(example->kind, "equal fixed") != 0) {
