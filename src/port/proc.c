@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -210,6 +211,8 @@ static _Noreturn void child_exec(const struct proc_request *request, char *const
                                  struct child_fds fds, struct exec_stamp *stamp, pid_t parent)
 {
 	child_settle(request->cpu, request->realtime, request->memory_bytes, parent);
+	if (request->traced)
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	/* Above the range that dup2() overwrites. */
 	int trouble = fcntl(fds.trouble, F_DUPFD_CLOEXEC, 16);
 	int command = fds.command >= 0 ? fcntl(fds.command, F_DUPFD_CLOEXEC, 16) : -1;

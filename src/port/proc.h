@@ -25,6 +25,7 @@ struct proc_request {
 	int cpu;                  /* pinned to it; -1: not */
 	bool realtime;            /* SCHED_RR where that is allowed, so that neighbours don't run in between; else as always.
 	                           * It ends with SIGXCPU after 5 s of CPU time without a pause, SIGKILL after 10 */
+	bool traced;              /* stops once it has become its program, for its parent to go on from there: ptrace(2) */
 	const volatile sig_atomic_t *interrupted; /* or NULL; non-zero: killed */
 };
 

@@ -6,7 +6,8 @@
  *
  * *Not reached*: no changed function executed a single emulated instruction, set-up included (what the set-up builds,
  * run() works on), and no sample met one natively. The emulated CPU knows fewer instructions than most real ones, so
- * nothing is concluded from it when the program may choose code by the CPU. *Cannot matter* rests on both, and holds for
+ * nothing is concluded from it when the program may choose code by the CPU: then, and where nothing can be emulated, the
+ * native program runs as many iterations with a breakpoint at the entry of each changed function. *Cannot matter* rests on both, and holds for
  * one thread only: emulated threads take turns. Let S be the changed functions and everything that was
  * ever called below them: an upper bound of what the change can act on directly. When S takes the share p of the time of
  * the baseline and q of the candidate's, and the rest takes as long in both, the times relate as (1 - p) / (1 - q). So p
@@ -19,6 +20,7 @@
 #include "port/host.h"
 #include "port/object_program.h"
 #include "port/perf.h"
+#include "port/trap.h"
 #include "port/tree.h"
 #include "port/workload.h"
 #include "stage/stages.h"
@@ -596,6 +598,31 @@ static enum status executed_judge(struct question *question, bool confined, stru
 	return gain < question->margin ? candidate_look(question, err) : ST_OK;
 }
 
+/* Does the native program enter a changed function? Only asked where emulation can't tell. */
+static enum status question_watch(struct question *question, enum trap_end *ret_end, const char **ret_text, struct err *err)
+{
+	struct session *session = question->session;
+	const struct reach_profile *profile = question->profile;
+	*ret_end = TRAP_UNKNOWN;
+	*ret_text = "it has several threads, or may";
+	if (profile->threads)
+		return ST_OK;
+	struct proc_request request =
+	    workload_request(&question->scratch, question->baseline->program, question->params, session->run.seed, "--count",
+	                     arena_printf(&question->scratch, "%llu", (unsigned long long)profile->iterations));
+	request.timeout_s = fmin(question->timeout_s, EMULATION_LIMIT_S);
+	request.interrupted = session->interrupted;
+	session_progress(session, "looking what is executed", 1, 2, -1);
+	struct err trouble = ERR_INIT;
+	enum status status =
+	    trap_watch(&question->scratch, &request, &profile->symbols, question->scope.symbol, ret_end, ret_text, &trouble);
+	if (status == ST_INTERRUPTED)
+		return err_set(err, status, "%s", trouble.text);
+	if (status != ST_OK)
+		*ret_text = arena_strdup(&question->scratch, trouble.text);
+	return ST_OK;
+}
+
 static enum status question_answer(struct question *question, bool functions, struct err *err)
 {
 	struct session *session = question->session;
@@ -631,22 +658,37 @@ static enum status question_answer(struct question *question, bool functions, st
 	}
 	bool confined = functions && code->data.count == 0 && code->records.count == 0;
 	result->reach.executed = scope_executed(profile, &question->scope, true, true) > 0;
-	if (!result->reach.counted || result->reach.executed)
+	if (result->reach.executed)
 		return executed_judge(question, confined, err);
+	const char *names = names_text(&question->scratch, code), *said = NULL;
 	size_t hits = changed_samples(profile, &question->scope);
-	if (hits || profile->symbols.cpu_choice) {
-		const char *names = names_text(&question->scratch, code);
-		result->text = hits ? arena_printf(arena, "%s is not executed under emulation, but %zu of %zu native samples are in it: "
-		                                   "the program chooses code by the CPU", names, hits, profile->spots.count)
-		                    : arena_printf(arena, "%s is not executed under emulation, but the program may choose code by the "
-		                                   "CPU (%s): emulation can't tell", names, profile->symbols.cpu_choice);
+	enum trap_end end = TRAP_UNKNOWN;
+	bool doubt = !result->reach.counted || profile->symbols.cpu_choice;
+	if (doubt && !hits && (status = question_watch(question, &end, &said, err)) != ST_OK)
+		return status;
+	if (!result->reach.counted && end != TRAP_NEVER)
+		return executed_judge(question, confined, err);
+	if (hits || (doubt && end != TRAP_NEVER)) {
+		if (hits)
+			result->text = arena_printf(arena, "%s is not executed under emulation, but %zu of %zu native samples are in it: "
+			                            "the program chooses code by the CPU", names, hits, profile->spots.count);
+		else if (end == TRAP_MET)
+			result->text = arena_printf(arena, "%s is not executed under emulation, but natively it is (%s is entered): the "
+			                            "program chooses code by the CPU", names, said);
+		else
+			result->text = arena_printf(arena, "%s is not executed under emulation, but the program may choose code by the "
+			                            "CPU (%s): emulation can't tell, and natively it can't be watched: %s", names,
+			                            profile->symbols.cpu_choice, said);
 		return ST_OK;
 	}
 	uint64_t all = profile->calls.total[0] + profile->calls.total[1] + profile->calls.total[2];
-	const char *never = arena_printf(arena, "the workload does not execute what changes: %s (none of the %.3g million instructions "
-	                                 "of %llu %s, set-up included)", names_text(&question->scratch, code), 1e-6 * (double)all,
-	                                 (unsigned long long)profile->iterations,
-	                                 profile->iterations == 1 ? "iteration" : "iterations");
+	const char *iterations = arena_printf(&question->scratch, "%llu %s", (unsigned long long)profile->iterations,
+	                                      profile->iterations == 1 ? "iteration" : "iterations");
+	const char *never =
+	    doubt ? arena_printf(arena, "the workload does not execute what changes: %s (natively no breakpoint at its entry is met in "
+	                                "%s, set-up included)", names, iterations)
+	          : arena_printf(arena, "the workload does not execute what changes: %s (none of the %.3g million instructions of %s, "
+	                                "set-up included)", names, 1e-6 * (double)all, iterations);
 	if (confined)
 		result->verdict = REACH_NOT_REACHED;
 	else
