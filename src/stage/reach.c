@@ -604,9 +604,6 @@ static enum status question_watch(struct question *question, enum trap_end *ret_
 	struct session *session = question->session;
 	const struct reach_profile *profile = question->profile;
 	*ret_end = TRAP_UNKNOWN;
-	*ret_text = "it has several threads, or may";
-	if (profile->threads)
-		return ST_OK;
 	struct proc_request request =
 	    workload_request(&question->scratch, question->baseline->program, question->params, session->run.seed, "--count",
 	                     arena_printf(&question->scratch, "%llu", (unsigned long long)profile->iterations));
