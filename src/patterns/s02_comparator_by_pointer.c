@@ -187,8 +187,9 @@ static bool local_type_visit(struct ast_node *node, void *context)
 {
 	struct local_type *local = context;
 	bool declares = node->kind == AST_TYPEDEF || node->kind == AST_RECORD || node->kind == AST_ENUM;
-	const char *at = declares && node->name && *node->name ? strstr(local->spelling, node->name) : NULL;
-	local->found |= at && (at == local->spelling || !text_is_word(at[-1])) && !text_is_word(at[strlen(node->name)]);
+	size_t size = declares && node->name ? strlen(node->name) : 0;
+	for (const char *at = local->spelling; size && (at = strstr(at, node->name)); at++)
+		local->found |= (at == local->spelling || !text_is_word(at[-1])) && !text_is_word(at[size]);
 	return !local->found;
 }
 
@@ -1196,7 +1197,7 @@ void drawn(unsigned *numbers, size_t count, void (*use)(unsigned number, unsigne
 }
 void weighed(const unsigned *weights, size_t count, void (*use)(unsigned weight, size_t place))
 {
-	struct weighed {
+	struct t {
 		unsigned weight;
 		size_t place;
 	} *all = malloc(count * sizeof *all);
@@ -1206,7 +1207,7 @@ void weighed(const unsigned *weights, size_t count, void (*use)(unsigned weight,
 		all[i].weight = weights[i];
 		all[i].place = i;
 	}
-	qsort(all, count, sizeof(struct weighed), by_number); // finds
+	qsort(all, count, sizeof(struct t), by_number); // finds
 	for (size_t i = 0; i < count; i++)
 		use(all[i].weight, all[i].place);
 	free(all);

@@ -621,6 +621,8 @@ bool patch_is_in(struct arena *arena, const struct patch *patch, const char *tre
 		struct patch_file turned = {.path = file->path, .created = file->deleted, .deleted = file->created};
 		for (size_t k = 0; k < file->hunks.count; k++) {
 			const struct patch_hunk *hunk = &file->hunks.at[k];
+			if (hunk->new_lines == 0 && !file->deleted)
+				return false; /* without context the reverse fits anywhere */
 			struct patch_hunk one = {hunk->new_line, hunk->new_lines, hunk->old_line, hunk->old_lines, hunk->patch_line,
 			                         body_reversed(arena, hunk->body)};
 			list_push(arena, &turned.hunks, one);

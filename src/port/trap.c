@@ -78,14 +78,21 @@ static uint64_t loaded_at(const struct program *program, const struct perf_mappi
 	return 0;
 }
 
-static bool breakpoint_set(pid_t pid, uint64_t place)
+/* Every byte of it becomes int3: assembly enters functions elsewhere, too, and the run ends at the first hit. */
+static bool breakpoints_fill(pid_t pid, uint64_t begin, uint64_t end)
 {
-	errno = 0;
-	long word = ptrace(PTRACE_PEEKTEXT, pid, (void *)place, NULL);
-	if (errno)
-		return false;
-	word = (word & ~0xffl) | 0xcc; /* int3 */
-	return ptrace(PTRACE_POKETEXT, pid, (void *)place, (void *)word) == 0;
+	for (uint64_t place = begin & ~7ull; place < end; place += 8) {
+		errno = 0;
+		long word = ptrace(PTRACE_PEEKTEXT, pid, (void *)place, NULL);
+		if (errno)
+			return false;
+		for (unsigned i = 0; i < 8; i++)
+			if (place + i >= begin && place + i < end)
+				((unsigned char *)&word)[i] = 0xcc;
+		if (ptrace(PTRACE_POKETEXT, pid, (void *)place, (void *)word) != 0)
+			return false;
+	}
+	return true;
 }
 
 static bool breakpoints_set(struct watch *watch)
@@ -99,7 +106,8 @@ static bool breakpoints_set(struct watch *watch)
 		if (!watch->watched[i])
 			continue;
 		watch->places[i] = loaded_at(watch->program, &mappings, file, functions->at[i].start);
-		set = watch->places[i] && breakpoint_set(watch->child.pid, watch->places[i]);
+		set = watch->places[i] && breakpoints_fill(watch->child.pid, watch->places[i],
+		                                           watch->places[i] + (functions->at[i].end - functions->at[i].start));
 		if (!set)
 			unknown(watch, arena_printf(watch->arena, "no breakpoint can be set in %s", functions->at[i].name));
 	}
@@ -115,22 +123,13 @@ static const char *function_met(const struct watch *watch)
 	struct user_regs_struct registers;
 	if (ptrace(PTRACE_GETREGS, watch->child.pid, NULL, &registers) != 0)
 		return NULL;
-	for (size_t i = 0; i < watch->program->functions.count; i++)
-		if (watch->places[i] && watch->places[i] + 1 == registers.rip)
-			return watch->program->functions.at[i].name;
+	for (size_t i = 0; i < watch->program->functions.count; i++) {
+		const struct program_function *function = &watch->program->functions.at[i];
+		if (watch->places[i] && registers.rip > watch->places[i] &&
+		    registers.rip - watch->places[i] <= function->end - function->start)
+			return function->name;
+	}
 	return NULL;
-}
-
-/* The thread or process that it has just started is traced as well: without this it would stay, stopped. */
-static void follower_end(const struct watch *watch, int event)
-{
-	unsigned long started = 0;
-	if (event == PTRACE_EVENT_EXEC || ptrace(PTRACE_GETEVENTMSG, watch->child.pid, NULL, &started) != 0 || started == 0)
-		return;
-	kill(watch->child.pid, SIGKILL);
-	kill((pid_t)started, SIGKILL);
-	while (waitpid((pid_t)started, NULL, __WALL) < 0 && errno == EINTR)
-		;
 }
 
 static void child_watch(struct watch *watch, struct err *err)
@@ -162,7 +161,6 @@ static void child_watch(struct watch *watch, struct err *err)
 			return;
 		}
 		if (state >> 16) {
-			follower_end(watch, state >> 16);
 			unknown(watch, "it starts threads or processes");
 			return;
 		}
@@ -184,6 +182,22 @@ static void child_watch(struct watch *watch, struct err *err)
 
 #endif
 
+/* Threads and processes that were attached to by themselves keep their leader from being waited for: all of them go. */
+static void group_end(struct proc_child *child)
+{
+	pid_t got;
+	int state;
+	if (child->ended)
+		return;
+	kill(-child->pid, SIGKILL);
+	kill(child->pid, SIGKILL);
+	while ((got = waitpid(-child->pid, &state, __WALL)) > 0 || (got < 0 && errno == EINTR))
+		if (got == child->pid && !WIFSTOPPED(state)) {
+			child->ended = true;
+			child->wait_status = state;
+		}
+}
+
 enum status trap_watch(struct arena *arena, const struct proc_request *request, const struct program *program,
                        const bool *watched, enum trap_end *ret_end, const char **ret_text, struct err *err)
 {
@@ -197,6 +211,7 @@ enum status trap_watch(struct arena *arena, const struct proc_request *request, 
 	if (status != ST_OK)
 		return status;
 	child_watch(&watch, &trouble);
+	group_end(&watch.child);
 	proc_child_end(&watch.child);
 	*ret_end = watch.end;
 	*ret_text = watch.text;

@@ -1,4 +1,4 @@
-/* Whether a native program ever enters some of its functions: a breakpoint at the first instruction of each, set by
+/* Whether a native program ever enters some of its functions: breakpoints in all of their bytes, set by
  * ptrace(2). Exact where an emulated CPU, which offers other instructions, can't tell. For programs of one thread that
  * start no other process, on x86-64.
  */

@@ -579,12 +579,12 @@ static enum status database_units(struct builder *builder, const struct string_l
 		count++;
 	}
 	qsort(near, count, sizeof *near, near_order);
-	if (count > DATABASE_UNITS_MAX && !headers)
-		count = DATABASE_UNITS_MAX;
+	const char *unsure = NULL;
 	if (count > DATABASE_UNITS_MAX) {
-		session_note(session, asked.at[0], "of %zu compiled files only the nearest %d are asked whether they read it", count,
-		             DATABASE_UNITS_MAX);
-		builder->variant->incomplete = arena_printf(arena, "only the nearest %d of %zu compiled files were asked whether they "
+		if (headers)
+			session_note(session, asked.at[0], "of %zu compiled files only the nearest %d are asked whether they read it", count,
+			             DATABASE_UNITS_MAX);
+		unsure = arena_printf(arena, "only the nearest %d of %zu compiled files were asked whether they "
 		                                            "read %s", DATABASE_UNITS_MAX, count, asked.at[0]);
 		count = DATABASE_UNITS_MAX;
 	}
@@ -622,8 +622,8 @@ static enum status database_units(struct builder *builder, const struct string_l
 		struct err ignored = ERR_INIT;
 		const char *name = path_under(near[i].command->file, session->project.tree);
 		if (file_read(arena, answers[i], &rule, NULL, &ignored) != ST_OK || !rule[0]) {
-			if (!builder->variant->incomplete && headers)
-				builder->variant->incomplete = arena_printf(arena, "the compiler can't tell what %s reads", name);
+			if (!unsure)
+				unsure = arena_printf(arena, "the compiler can't tell what %s reads", name);
 			continue;
 		}
 		bool known = false, reads = false;
@@ -634,6 +634,9 @@ static enum status database_units(struct builder *builder, const struct string_l
 		if (reads && !known)
 			list_push(arena, &builder->variant->units, unit_of_command(builder, near[i].command, name));
 	}
+	/* A source that nobody was found to include is not built; of one that somebody includes there may be more readers. */
+	if (!builder->variant->incomplete && (headers || builder->variant->units.count))
+		builder->variant->incomplete = unsure;
 	return ST_OK;
 }
 

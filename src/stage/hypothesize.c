@@ -167,7 +167,7 @@ enum status hypothesize_one(struct session *session, enum candidate_kind kind, c
 	return ST_OK;
 }
 
-/* The first that applies to the tree, else the first: what is wrong with it is said where it is tried. */
+/* The first that applies to the tree or is in it already, else the first: what is wrong with it is said where it is tried. */
 static const char *patch_choose(struct session *session, const struct string_list *paths)
 {
 	const char *chosen = paths->at[0];
@@ -182,7 +182,8 @@ static const char *patch_choose(struct session *session, const struct string_lis
 		struct err unfit = ERR_INIT;
 		found = file_read(&scratch, paths->at[i], &text, &size, &unfit) == ST_OK &&
 		        patch_parse(&scratch, text, size, session->project.tree, &patch, &unfit) == ST_OK &&
-		        patch_apply(&scratch, &patch, session->project.tree, &patched, &unfit) == ST_OK;
+		        (patch_apply(&scratch, &patch, session->project.tree, &patched, &unfit) == ST_OK ||
+		         patch_is_in(&scratch, &patch, session->project.tree));
 		if (found)
 			chosen = paths->at[i];
 		arena_release(&scratch);

@@ -7,7 +7,7 @@
  * *Not reached*: no changed function executed a single emulated instruction, set-up included (what the set-up builds,
  * run() works on), and no sample met one natively. The emulated CPU knows fewer instructions than most real ones, so
  * nothing is concluded from it when the program may choose code by the CPU: then, and where nothing can be emulated, the
- * native program runs as many iterations with a breakpoint at the entry of each changed function. *Cannot matter* rests on both, and holds for
+ * native program runs ten times as many iterations with breakpoints in each changed function. *Cannot matter* rests on both, and holds for
  * one thread only: emulated threads take turns. Let S be the changed functions and everything that was
  * ever called below them: an upper bound of what the change can act on directly. When S takes the share p of the time of
  * the baseline and q of the candidate's, and the rest takes as long in both, the times relate as (1 - p) / (1 - q). So p
@@ -43,6 +43,7 @@ enum {
 	PERIOD_NS = 100000,
 	SLICE_SAMPLES_MAX = 3000, /* that fit the ring between two drainings */
 	SAID_LINES = 3,
+	WATCHED_TIMES = 10,
 	SHOWN_NAMES = 3,
 };
 
@@ -599,16 +600,24 @@ static enum status executed_judge(struct question *question, bool confined, stru
 }
 
 /* Does the native program enter a changed function? Only asked where emulation can't tell. */
-static enum status question_watch(struct question *question, enum trap_end *ret_end, const char **ret_text, struct err *err)
+static enum status question_watch(struct question *question, enum trap_end *ret_end, const char **ret_text,
+                                  unsigned long long *ret_iterations, struct err *err)
 {
 	struct session *session = question->session;
 	const struct reach_profile *profile = question->profile;
 	*ret_end = TRAP_UNKNOWN;
+	/* More than were emulated, since nothing slows them down; on the CPUs on which it is sampled and measured. */
+	unsigned long long iterations = (profile->iterations > 1 ? WATCHED_TIMES : 2) * (unsigned long long)profile->iterations;
 	struct proc_request request =
 	    workload_request(&question->scratch, question->baseline->program, question->params, session->run.seed, "--count",
-	                     arena_printf(&question->scratch, "%llu", (unsigned long long)profile->iterations));
+	                     arena_printf(&question->scratch, "%llu", iterations));
+	struct cpu_list cpus = {0};
+	request.cpu = host_cpu_choose();
 	request.timeout_s = fmin(question->timeout_s, EMULATION_LIMIT_S);
 	request.interrupted = session->interrupted;
+	host_cpus_order(&question->scratch, request.cpu, &cpus);
+	workload_request_cpus(&question->scratch, &request, cpu_list_text(&question->scratch, &cpus, cpus.count));
+	*ret_iterations = iterations;
 	session_progress(session, "looking what is executed", 1, 2, -1);
 	struct err trouble = ERR_INIT;
 	enum status status =
@@ -661,7 +670,8 @@ static enum status question_answer(struct question *question, bool functions, st
 	size_t hits = changed_samples(profile, &question->scope);
 	enum trap_end end = TRAP_UNKNOWN;
 	bool doubt = !result->reach.counted || profile->symbols.cpu_choice;
-	if (doubt && !hits && (status = question_watch(question, &end, &said, err)) != ST_OK)
+	unsigned long long ran = profile->iterations;
+	if (doubt && !hits && (status = question_watch(question, &end, &said, &ran, err)) != ST_OK)
 		return status;
 	if (!result->reach.counted && end != TRAP_NEVER)
 		return executed_judge(question, confined, err);
@@ -679,10 +689,9 @@ static enum status question_answer(struct question *question, bool functions, st
 		return ST_OK;
 	}
 	uint64_t all = profile->calls.total[0] + profile->calls.total[1] + profile->calls.total[2];
-	const char *iterations = arena_printf(&question->scratch, "%llu %s", (unsigned long long)profile->iterations,
-	                                      profile->iterations == 1 ? "iteration" : "iterations");
+	const char *iterations = arena_printf(&question->scratch, "%llu %s", ran, ran == 1 ? "iteration" : "iterations");
 	const char *never =
-	    doubt ? arena_printf(arena, "the workload does not execute what changes: %s (natively no breakpoint at its entry is met in "
+	    doubt ? arena_printf(arena, "the workload does not execute what changes: %s (natively no breakpoint in it is met in "
 	                                "%s, set-up included)", names, iterations)
 	          : arena_printf(arena, "the workload does not execute what changes: %s (none of the %.3g million instructions of %s, "
 	                                "set-up included)", names, 1e-6 * (double)all, iterations);

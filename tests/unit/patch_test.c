@@ -163,6 +163,7 @@ static void what_the_tree_has_already_is_known(void **state)
 	assert_true(is_in(f, "--- /dev/null\n+++ b/y.c\n@@ -0,0 +1 @@\n+y\n"));
 	assert_false(is_in(f, "--- a/lib/x.c\n+++ b/lib/x.c\n@@ -3,3 +3,3 @@\n 7\n-8\n+eight\n 9\n")); /* not yet */
 	assert_false(is_in(f, "--- a/lib/x.c\n+++ b/lib/x.c\n@@ -3,3 +3,3 @@\n 7\n-acht\n+huit\n 9\n")); /* another */
+	assert_false(is_in(f, "--- a/lib/x.c\n+++ b/lib/x.c\n@@ -3 +2,0 @@\n-drei\n")); /* removed without context */
 	/* One of two is there: not all of it. */
 	assert_false(is_in(f, "--- a/lib/x.c\n+++ b/lib/x.c\n@@ -3,3 +3,3 @@\n 7\n-acht\n+8\n 9\n--- a/y.c\n+++ b/y.c\n@@ -1 +1 @@\n-y\n+w\n"));
 }

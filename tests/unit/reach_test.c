@@ -379,7 +379,7 @@ static void test_chosen_by_cpu(void **state)
 		if (result.reach.counted)
 			assert_int_equal(result.verdict, blind ? REACH_PASSED : REACH_NOT_REACHED);
 		if (result.reach.counted && table[i].says && !blind)
-			assert_non_null(strstr(result.text, "natively no breakpoint at its entry is met"));
+			assert_non_null(strstr(result.text, "natively no breakpoint in it is met"));
 		bench_close(&bench);
 	}
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <cmocka.h>
 
 struct fixture {
@@ -124,6 +125,7 @@ static void what_does_not_end_well_tells_nothing(void **state)
 		if (!strstr(text, table[i].said) && !strstr(text, "let it be traced") && !strstr(text, "x86-64"))
 			fail_msg("%s: %s", table[i].what, text);
 		assert_true(proc_now() - started < 20);
+		assert_int_equal(waitpid(-1, NULL, WNOHANG | __WALL), -1); /* nothing of it is left */
 	}
 }
 
