@@ -237,7 +237,7 @@ static void power_report(struct kernel_look *look, const struct loop *loop, cons
 	struct finding *finding = finding_new(
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name, SEVERITY_LOW,
 	    arena_printf(arena, "%s is doubled until it reaches %s: the position of the highest bit gives the power at once",
-	                 node_quoted(look->unit, bits->count, look->sink->arena), node_quoted(look->unit, bits->word, look->sink->arena)));
+	                 node_quoted(look->unit, bits->count, arena), node_quoted(look->unit, bits->word, arena)));
 	finding->claim = "26 to 0.6 ns for a 64-bit word (gcc -O2, catalogue's own measurement); nothing where it is rare";
 	const char *type = kernel_type(power);
 	if (power->is_signed || limit->is_signed || power->size != limit->size || !type || !kernel_replaceable(look, loop) ||
@@ -246,7 +246,7 @@ static void power_report(struct kernel_look *look, const struct loop *loop, cons
 		return;
 	}
 	finding->contract = arena_printf(arena, "%s is at most half of its type's range and one: for more the loop never ends",
-	                                 node_quoted(look->unit, bits->word, look->sink->arena));
+	                                 node_quoted(look->unit, bits->word, arena));
 	kernel_replace(look, loop, finding,
 	               arena_printf(arena, "if (%s < %s) %s = (%s)1 << (%lld - __builtin_clz%s(%s - 1));", bits->count->name,
 	                            bits->word->name, bits->count->name, type, power->size * 8, suffix_of(power),
@@ -270,7 +270,7 @@ static void count_report(struct kernel_look *look, const struct loop *loop, cons
 	    narrow || (popcnt && lowest) ? SEVERITY_LOW : SEVERITY_MEDIUM,
 	    arena_printf(arena, lowest ? "the bits of %s are counted one by one: as many steps as bits are set"
 	                               : "the bits of %s are counted one by one: as many steps as the word is long",
-	                 node_quoted(look->unit, bits->word, look->sink->arena)));
+	                 node_quoted(look->unit, bits->word, arena)));
 	if (popcnt && lowest)
 		finding->claim = "nothing with gcc 12 and clang 14 or newer, which put the processor's instruction into the loop's "
 		                 "place by themselves when the flags allow it, as here; an older compiler: 16 to 0.3 ns for a 64-bit "
@@ -298,7 +298,7 @@ static void length_report(struct kernel_look *look, const struct loop *loop, con
 	struct finding *finding = finding_new(
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name,
 	    node_in_loop(loop->node) && bits->word->type->size > 2 && !loop_is_aside(loop) ? SEVERITY_MEDIUM : SEVERITY_LOW,
-	    arena_printf(arena, "the highest bit of %s is sought one shift at a time", node_quoted(look->unit, bits->word, look->sink->arena)));
+	    arena_printf(arena, "the highest bit of %s is sought one shift at a time", node_quoted(look->unit, bits->word, arena)));
 	finding->claim = bits->ends_at_one
 	                     ? "26 to 0.6 ns for a 64-bit word with gcc -O2 (catalogue's own measurement)"
 	                     : "26 to 0.6 ns for a 64-bit word with gcc -O2 (catalogue's own measurement); nothing with clang 19, "

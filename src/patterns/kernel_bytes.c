@@ -126,7 +126,7 @@ static bool numbers_look(struct kernel_look *look, const struct loop *loop)
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name,
 	    assembly.count == 8 && node_in_loop(loop->node) ? SEVERITY_MEDIUM : SEVERITY_LOW,
 	    arena_printf(arena, "%s is put together from %u bytes by a loop: written out, compilers make one load of it",
-	                 node_quoted(look->unit, assembly.number, look->sink->arena), assembly.count));
+	                 node_quoted(look->unit, assembly.number, arena), assembly.count));
 	finding->claim = "2.1 to 0.3 ns for 8 bytes (gcc -O2, catalogue's own measurement); clang unrolls the loop by itself, and "
 	                 "merges up to 4 bytes";
 	const char *name = kernel_type(type);
@@ -233,7 +233,8 @@ static void copies_look(struct kernel_look *look, const struct loop *loop)
 		return;
 	struct finding *finding = finding_new(
 	    look->sink, look->unit, &pattern_p12, &loop->node->range, loop->function->name, SEVERITY_LOW,
-	    arena_printf(arena, "%s is copied to %s byte by byte%s", node_quoted(look->unit, copy.from, look->sink->arena), node_quoted(look->unit, copy.to, look->sink->arena),
+	    arena_printf(arena, "%s is copied to %s byte by byte%s", node_quoted(look->unit, copy.from, arena),
+	                 node_quoted(look->unit, copy.to, arena),
 	                 apart ? ", and the flags keep the compiler from calling memcpy()" : ""));
 	finding->claim = "some 10 times for a kilobyte in cache (gcc -O2: one byte a cycle); nothing for a few bytes, nor with clang "
 	                 "or gcc -O3, which make vector code of the loop";

@@ -477,5 +477,5 @@ void kernel_crc_look(struct kernel_look *look, const struct loop *loop)
 	if (why)
 		finding->evidence = arena_printf(arena, "%s%sadvice: slicing by 8 with tables derived from %s; no candidate, since %s",
 		                                 finding->evidence ? finding->evidence : "", finding->evidence ? "; " : "",
-		                                 node_quoted(look->unit, step.table, look->sink->arena), why);
+		                                 node_quoted(look->unit, step.table, arena), why);
 }

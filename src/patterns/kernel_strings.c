@@ -76,7 +76,7 @@ enum move { MOVES_NOT, MOVES_BY_STEPS, MOVES_ALONG, MOVES_ELSEWHERE };
 
 static bool is_constant_step(struct ast_node *site, struct ast_node *path)
 {
-	struct ast_node *step = site->children.count > 1 ? ast_strip_casts(site->children.at[1]) : NULL;
+	struct ast_node *step = ast_operand(site, 1);
 	if (node_is_increment(site))
 		return true;
 	if (!step)
@@ -191,7 +191,7 @@ static void check_strlen(struct kernel_look *look, const struct loop *loop, stru
 		struct finding *finding = finding_new(
 		    look->sink, look->unit, &pattern_p12, &call->range, loop->function->name, SEVERITY_MEDIUM,
 		    arena_printf(arena, "%s walks the rest of the string in every iteration while %s moves along it: quadratic",
-		                 node_quoted(look->unit, call, look->sink->arena), node_quoted(look->unit, path, look->sink->arena)));
+		                 node_quoted(look->unit, call, arena), node_quoted(look->unit, path, arena)));
 		finding->evidence = "advice: take the length once and count it down, or compare with a pointer to the end";
 		return;
 	}
@@ -208,7 +208,7 @@ static void check_strlen(struct kernel_look *look, const struct loop *loop, stru
 		return; /* what it is handed to may change it on purpose */
 	const char *reason =
 	    change != CHANGES_NOTHING
-	        ? arena_printf(arena, "the store to %s might change the length", node_quoted(look->unit, write, look->sink->arena))
+	        ? arena_printf(arena, "the store to %s might change the length", node_quoted(look->unit, write, arena))
 	        : arena_printf(arena, "the call of %s() might change it",
 	                       call_name(loop->calls.at[0]) ? call_name(loop->calls.at[0]) : "a function");
 	struct finding *finding =
@@ -217,7 +217,7 @@ static void check_strlen(struct kernel_look *look, const struct loop *loop, stru
 	                : in_condition            ? SEVERITY_HIGH
 	                                          : SEVERITY_MEDIUM,
 	                arena_printf(arena, "%s is counted again in every iteration, since %s: quadratic",
-	                             node_quoted(look->unit, call, look->sink->arena), reason));
+	                             node_quoted(look->unit, call, arena), reason));
 	if (change == CHANGES_LENGTH) {
 		finding->severity = SEVERITY_MEDIUM;
 		finding->evidence = "the loop stores a 0 that may end the string, so the length can't simply be kept: advice only";
@@ -231,7 +231,7 @@ static void check_strlen(struct kernel_look *look, const struct loop *loop, stru
 	finding->contract = arena_printf(
 	    arena, "the loop does not change the length of the string at %s: no byte that it stores there is 0, and none "
 	           "replaces the 0 at its end%s",
-	    node_quoted(look->unit, path, look->sink->arena), loop->calls.count ? "; nor does any function that it calls" : "");
+	    node_quoted(look->unit, path, arena), loop->calls.count ? "; nor does any function that it calls" : "");
 	put_candidate(look, loop, call, path, finding);
 }
 
@@ -255,7 +255,7 @@ static void check_call(struct kernel_look *look, const struct loop *loop, struct
 		struct finding *finding = finding_new(
 		    look->sink, look->unit, &pattern_p12, &call->range, loop->function->name, SEVERITY_MEDIUM,
 		    arena_printf(arena, "%s takes the length of everything after %s each time, while %s moves along it: quadratic",
-		                 call_name(call), node_quoted(look->unit, path, look->sink->arena), node_quoted(look->unit, path, look->sink->arena)));
+		                 call_name(call), node_quoted(look->unit, path, arena), node_quoted(look->unit, path, arena)));
 		finding->evidence = "advice: strtol(), strtod() or a scanner of one's own read only what they need";
 		return;
 	}
@@ -280,7 +280,7 @@ static void check_call(struct kernel_look *look, const struct loop *loop, struct
 	struct finding *finding = finding_new(
 	    look->sink, look->unit, &pattern_p12, &call->range, loop->function->name, SEVERITY_LOW,
 	    arena_printf(arena, "%s() walks all of %s to find its end in every iteration: quadratic in what is appended",
-	                 call_name(call), node_quoted(look->unit, path, look->sink->arena)));
+	                 call_name(call), node_quoted(look->unit, path, arena)));
 	finding->evidence = "advice: keep a pointer to the end and copy there";
 }
 

@@ -258,7 +258,8 @@ static bool report_accumulation(struct detection *detection, const struct loop *
 		bool char_type = place->type->kind == TYPE_CHAR || others.other->type->kind == TYPE_CHAR;
 		struct finding *finding = finding_new(
 		    detection->sink, detection->unit, &pattern_p01, &loop->node->range, loop->function->name, severity,
-		    arena_printf(arena, "%s goes through memory in every iteration: %s might be the same place", node_quoted(detection->unit, place, arena),
+		    arena_printf(arena, "%s goes through memory in every iteration: %s might be the same place",
+		                 node_quoted(detection->unit, place, arena),
 		                 node_quoted(detection->unit, others.other, arena)));
 		finding->evidence = arena_printf(
 		    arena, "%s; %s",
@@ -439,7 +440,8 @@ static void report_pairs(struct detection *detection, const struct loop *loop)
 	struct ast_node *step = ast_strip(loop->node->increment);
 	long long bound = loop_bound(loop);
 	bool constant = detection->careful && bound >= 32 && bound % 16 == 0;
-	if (loop->node->kind != AST_FOR || loop->has_branch || loop->calls.count || !step || !node_is_increment(step) || !ast_operand(step, 0) ||
+	if (loop->node->kind != AST_FOR || loop->has_branch || loop->calls.count || !step || !node_is_increment(step) ||
+	    !ast_operand(step, 0) ||
 	    ast_operand(step, 0)->kind != AST_REF || (!constant && !detection->vectorises))
 		return;
 	struct streams streams = {.detection = detection, .loop = loop, .index = ast_operand(step, 0)->decl};

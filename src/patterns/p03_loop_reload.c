@@ -160,13 +160,13 @@ static void reads_value(struct reads *reads, struct ast_node *node, bool address
 	if (!node || node->kind == AST_SIZEOF)
 		return;
 	if (node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN) {
-		reads_lvalue(reads, node->children.count ? node->children.at[0] : NULL);
+		reads_lvalue(reads, ast_child(node, 0));
 		for (size_t i = 1; i < node->children.count; i++)
 			reads_value(reads, node->children.at[i], address);
 		return;
 	}
 	if (node_is_increment(node) || (node->kind == AST_UNARY && node->op == OP_ADDRESS)) {
-		reads_lvalue(reads, node->children.count ? node->children.at[0] : NULL);
+		reads_lvalue(reads, ast_child(node, 0));
 		return;
 	}
 	if (is_candidate(reads->loop, node)) {

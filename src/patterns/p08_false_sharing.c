@@ -136,7 +136,8 @@ static bool is_allocated(const struct sharing *sharing, const char *canonical)
 static void put_assertion(struct sharing *sharing, struct finding *finding, const struct ast_node *record, const char *what)
 {
 	size_t size = 0;
-	const char *name = record_type_name(sharing->unit, record, sharing->sink->arena), *text = declaration_of(sharing->unit, record, &size);
+	const char *name = record_type_name(sharing->unit, record, sharing->sink->arena);
+	const char *text = declaration_of(sharing->unit, record, &size);
 	if (!name || !text)
 		return;
 	finding_edit(sharing->sink, finding, record->range.offset + size + 1, 0,
@@ -193,7 +194,8 @@ static void array_candidate(struct sharing *sharing, const struct ast_node *arra
 	const struct ast_unit *unit = sharing->unit;
 	struct ast_node *record = type->kind == TYPE_RECORD ? record_of(unit, type->canonical) : NULL;
 	if (!record || is_fixed(unit, record) || is_allocated(sharing, type->canonical) || array->kind != AST_VAR ||
-	    !array->is_global || !array->type || array->type->kind != TYPE_ARRAY || !record_type_name(sharing->unit, record, sharing->sink->arena))
+	    !array->is_global || !array->type || array->type->kind != TYPE_ARRAY ||
+	    !record_type_name(sharing->unit, record, sharing->sink->arena))
 		return;
 	size_t size = 0;
 	const char *text = ast_file_text(unit, record->range.file, &size);
@@ -427,7 +429,8 @@ static void pair_candidate(struct sharing *sharing, const struct ast_node *recor
 	size_t size = 0;
 	const char *text = ast_file_text(unit, field->range.file, &size);
 	if (!text || is_fixed(unit, record) || is_allocated(sharing, record->type->canonical) || field->range.in_macro ||
-	    field->range.end_offset >= size || text[field->range.end_offset] != ';' || !record_type_name(sharing->unit, record, sharing->sink->arena) ||
+	    field->range.end_offset >= size || text[field->range.end_offset] != ';' ||
+	    !record_type_name(sharing->unit, record, sharing->sink->arena) ||
 	    !text_equal(finding->file, unit_relative(unit, field->range.file)))
 		return;
 	finding_edit(sharing->sink, finding, field->range.end_offset, 0,

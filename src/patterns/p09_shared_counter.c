@@ -130,13 +130,13 @@ static bool is_shared(const struct ast_unit *unit, struct ast_node *object)
 		if (at->kind == AST_REF)
 			return at->is_global && at->decl && !is_thread_local(unit, at->decl);
 		if (at->kind == AST_SUBSCRIPT) {
-			struct ast_node *index = at->children.count > 1 ? ast_strip_casts(at->children.at[1]) : NULL;
+			struct ast_node *index = ast_operand(at, 1);
 			if (!index || !index->has_value)
 				return false;
 		} else if (at->kind != AST_MEMBER) {
 			return false;
 		}
-		at = at->children.count ? ast_strip_casts(at->children.at[0]) : NULL;
+		at = ast_operand(at, 0);
 	}
 	return false;
 }
@@ -205,7 +205,7 @@ static bool failure_visit(struct ast_node *node, void *context)
 	struct failure *failure = context;
 	if (node->kind == AST_GOTO)
 		failure->found |= has_word(node->name, labels);
-	struct ast_node *value = node->kind == AST_RETURN && node->children.count ? ast_strip_casts(node->children.at[0]) : NULL;
+	struct ast_node *value = node->kind == AST_RETURN ? ast_operand(node, 0) : NULL;
 	if (!value)
 		return !failure->found;
 	const char *text = ast_text(failure->unit, &node->children.at[0]->range);

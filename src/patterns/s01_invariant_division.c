@@ -168,7 +168,7 @@ static bool uses_visit(struct ast_node *node, void *context)
 	struct uses *uses = context;
 	bool addresses = node->kind == AST_UNARY && node->op == OP_ADDRESS;
 	bool assigns = node->kind == AST_ASSIGN || node->kind == AST_COMPOUND_ASSIGN || node_is_increment(node);
-	struct ast_node *place = (addresses || assigns) && node->children.count ? ast_strip_casts(node->children.at[0]) : NULL;
+	struct ast_node *place = addresses || assigns ? ast_operand(node, 0) : NULL;
 	if (place && place->kind == AST_REF && place->decl == uses->decl) {
 		uses->addressed |= addresses;
 		uses->assigned |= assigns;

@@ -111,19 +111,28 @@ enum status hypothesize_findings(struct session *session, struct err *err)
 
 /* ---- claims ---------------------------------------------------------------------------------------------------------- */
 
+/* A patch file, read into `scratch`. */
+static enum status patch_open(const struct session *session, struct arena *scratch, const char *path, struct patch *ret_patch,
+                              struct err *err)
+{
+	const char *text = NULL;
+	size_t size = 0;
+	enum status status = file_read(scratch, path, &text, &size, err);
+	if (status != ST_OK)
+		return status;
+	status = patch_parse(scratch, text, size, session->project.tree, ret_patch, err);
+	if (status != ST_OK)
+		err_context(err, "%s", path);
+	return status;
+}
+
 static enum status patch_file_read(struct session *session, const char *path, const char **ret_text, struct err *err)
 {
 	struct arena scratch;
 	arena_init(&scratch);
-	const char *text = NULL;
-	size_t size = 0;
 	struct patch patch;
 	struct err trouble = ERR_INIT;
-	enum status status = file_read(&scratch, path, &text, &size, &trouble);
-	if (status == ST_OK) {
-		status = patch_parse(&scratch, text, size, session->project.tree, &patch, &trouble);
-		err_context(&trouble, "%s", path);
-	}
+	enum status status = patch_open(session, &scratch, path, &patch, &trouble);
 	if (status == ST_OK)
 		*ret_text = arena_strdup(&session->arena, patch_text(&scratch, &patch));
 	else
@@ -168,27 +177,22 @@ enum status hypothesize_one(struct session *session, enum candidate_kind kind, c
 }
 
 /* The first that applies to the tree or is in it already, else the first: what is wrong with it is said where it is tried. */
-static const char *patch_choose(struct session *session, const struct string_list *paths)
+static const char *patch_choose(const struct session *session, const struct string_list *paths)
 {
-	const char *chosen = paths->at[0];
-	bool found = paths->count < 2;
-	for (size_t i = 0; i < paths->count && !found; i++) {
+	const char *chosen = paths->count == 1 ? paths->at[0] : NULL;
+	for (size_t i = 0; i < paths->count && !chosen; i++) {
 		struct arena scratch;
 		arena_init(&scratch);
-		const char *text = NULL;
-		size_t size = 0;
 		struct patch patch;
 		struct patched_list patched = {0};
 		struct err unfit = ERR_INIT;
-		found = file_read(&scratch, paths->at[i], &text, &size, &unfit) == ST_OK &&
-		        patch_parse(&scratch, text, size, session->project.tree, &patch, &unfit) == ST_OK &&
-		        (patch_apply(&scratch, &patch, session->project.tree, &patched, &unfit) == ST_OK ||
-		         patch_is_in(&scratch, &patch, session->project.tree));
-		if (found)
+		if (patch_open(session, &scratch, paths->at[i], &patch, &unfit) == ST_OK &&
+		    (patch_apply(&scratch, &patch, session->project.tree, &patched, &unfit) == ST_OK ||
+		     patch_is_in(&scratch, &patch, session->project.tree)))
 			chosen = paths->at[i];
 		arena_release(&scratch);
 	}
-	return chosen;
+	return chosen ? chosen : paths->at[0];
 }
 
 enum status hypothesize_project(struct session *session, struct err *err)

@@ -7,9 +7,8 @@
  * *Not reached*: no changed function executed a single emulated instruction, set-up included (what the set-up builds,
  * run() works on), and no sample met one natively. The emulated CPU knows fewer instructions than most real ones, so
  * nothing is concluded from it when the program may choose code by the CPU: then, and where nothing can be emulated, the
- * native program runs ten times as many iterations with breakpoints in each changed function. *Cannot matter* rests on both, and holds for
- * one thread only: emulated threads take turns. Let S be the changed functions and everything that was
- * ever called below them: an upper bound of what the change can act on directly. When S takes the share p of the time of
+ * native program runs more iterations with breakpoints in each changed function. *Cannot matter* rests on both, and
+ * holds for one thread only: emulated threads take turns. Let S be the changed functions and everything that was ever called below them: an upper bound of what the change can act on directly. When S takes the share p of the time of
  * the baseline and q of the candidate's, and the rest takes as long in both, the times relate as (1 - p) / (1 - q). So p
  * bounds the gain and q the loss. That the rest is not acted upon indirectly (a hash function that is better, a buffer
  * that is placed elsewhere) is checked as far as it can be: each of its functions executes exactly as many instructions
@@ -201,6 +200,19 @@ static enum status child_sample(struct session *session, struct proc_child *chil
 	return status;
 }
 
+/* The native program on the CPUs on which it is measured, too; `number` follows the mode when it is not NULL. */
+static struct proc_request native_request(const struct session *session, struct arena *arena, const struct variant *variant,
+                                          const struct binding_list *params, const char *mode, const char *number)
+{
+	struct proc_request request = workload_request(arena, variant->program, params, session->run.seed, mode, number);
+	struct cpu_list cpus = {0};
+	request.cpu = host_cpu_choose();
+	request.interrupted = session->interrupted;
+	host_cpus_order(arena, request.cpu, &cpus);
+	workload_request_cpus(arena, &request, cpu_list_text(arena, &cpus, cpus.count));
+	return request;
+}
+
 /* Times an iteration and samples; also tells how many iterations to emulate. */
 static enum status profile_sample(struct session *session, const struct variant *variant,
                                   const struct binding_list *params, double timeout_s, double *ret_iteration_s,
@@ -209,13 +221,8 @@ static enum status profile_sample(struct session *session, const struct variant 
 	struct arena *arena = &session->arena;
 	struct arena scratch;
 	arena_init(&scratch);
-	int cpu = host_cpu_choose();
-	struct proc_request request = workload_request(&scratch, variant->program, params, session->run.seed, "--serve", NULL);
-	request.cpu = cpu;
-	request.interrupted = session->interrupted;
-	struct cpu_list cpus = {0};
-	host_cpus_order(&scratch, cpu, &cpus);
-	workload_request_cpus(&scratch, &request, cpu_list_text(&scratch, &cpus, cpus.count));
+	struct proc_request request = native_request(session, &scratch, variant, params, "--serve", NULL);
+	int cpu = request.cpu;
 	struct proc_child child;
 	struct bench_reply ready;
 	struct err trouble = ERR_INIT;
@@ -606,17 +613,11 @@ static enum status question_watch(struct question *question, enum trap_end *ret_
 	struct session *session = question->session;
 	const struct reach_profile *profile = question->profile;
 	*ret_end = TRAP_UNKNOWN;
-	/* More than were emulated, since nothing slows them down; on the CPUs on which it is sampled and measured. */
+	/* More than were emulated, since nothing slows them down. */
 	unsigned long long iterations = (profile->iterations > 1 ? WATCHED_TIMES : 2) * (unsigned long long)profile->iterations;
-	struct proc_request request =
-	    workload_request(&question->scratch, question->baseline->program, question->params, session->run.seed, "--count",
-	                     arena_printf(&question->scratch, "%llu", iterations));
-	struct cpu_list cpus = {0};
-	request.cpu = host_cpu_choose();
+	struct proc_request request = native_request(session, &question->scratch, question->baseline, question->params, "--count",
+	                                             arena_printf(&question->scratch, "%llu", iterations));
 	request.timeout_s = fmin(question->timeout_s, EMULATION_LIMIT_S);
-	request.interrupted = session->interrupted;
-	host_cpus_order(&question->scratch, request.cpu, &cpus);
-	workload_request_cpus(&question->scratch, &request, cpu_list_text(&question->scratch, &cpus, cpus.count));
 	*ret_iterations = iterations;
 	session_progress(session, "looking what is executed", 1, 2, -1);
 	struct err trouble = ERR_INIT;
