@@ -42,12 +42,15 @@ static const char source[] =
     "volatile int sink;\n"
     "__attribute__((noinline, used)) int never(int x) { return x * 3 + sink; }\n"
     "__attribute__((noinline, used)) int once(int x) { return x * 5 + sink; }\n"
+    "extern void inner(void);\n" /* as assembly does it: another entry, in the middle */
+    "__asm__(\".text\\n.globl outer, inner\\n.type outer, @function\\nouter:\\nnop\\nnop\\ninner:\\nret\\n.size outer, .-outer\\n\");\n"
     "static void *idle(void *x) { return x; }\n"
     "static void caught(int s) { sink = s; }\n"
     "int main(int argc, char **argv) {\n"
     "  const char *what = argc > 1 ? argv[1] : \"\";\n"
     "  for (int i = 0; i < 1000; i++) sink += i;\n"
     "  if (!strcmp(what, \"once\")) sink = once(2);\n"
+    "  if (!strcmp(what, \"inner\")) inner();\n"
     "  if (!strcmp(what, \"fail\")) return 3;\n"
     "  if (!strcmp(what, \"hang\")) for (;;) pause();\n"
     "  if (!strcmp(what, \"fork\")) { if (fork() == 0) _exit(0); wait(0); }\n"
@@ -106,6 +109,8 @@ static void what_is_entered_is_met(void **state)
 		assert_int_equal(end, TRAP_MET);
 		assert_string_equal(text, "once");
 		assert_int_equal(watch(f, program, "once", "never", 30, &text), TRAP_NEVER);
+		assert_int_equal(watch(f, program, "inner", "outer", 30, &text), TRAP_MET);
+		assert_int_equal(watch(f, program, "none", "outer", 30, &text), TRAP_NEVER);
 		assert_int_equal(watch(f, program, "none", "once", 30, &text), TRAP_NEVER);
 		assert_int_equal(watch(f, program, "signal", "never", 30, &text), TRAP_NEVER); /* its signals reach it */
 	}
